@@ -1,8 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 /// \file
-/// How long compiling AOA programs takes, from the text to the pieces of every target shard, on one
-/// core.
+/// Measures on one core how long it takes to compile AOA programs, from the text to the pieces of
+/// every target shard.
 
 #include "aoa_jobs.hpp"
 #include "growth.hpp"
@@ -31,12 +31,12 @@ using namespace reshard::detail;
 
 using namespace bench;
 
-/// Seconds, stage by stage.
+/// The seconds of each stage.
 struct stage_times {
     double parse = 0;
     double expand = 0;
     double lower = 0;
-    double query = 0; ///< the index included
+    double query = 0; ///< including the index
 
     double sum() const { return parse + expand + lower + query; }
 };
@@ -45,8 +45,8 @@ struct aoa_measurement {
     std::string program;
     aoa_numbers found;
     stage_times seconds;
-    std::int64_t bytes = 0;      ///< that the mapping and its index hold
-    std::int64_t name_bytes = 0; ///< of these, the characters of keys
+    std::int64_t bytes = 0;      ///< the memory of the mapping and its index
+    std::int64_t name_bytes = 0; ///< the part of `bytes` for the characters of keys
     std::optional<double> exponent = {};
 };
 
@@ -59,7 +59,7 @@ struct catalogs {
     reshard::catalog target;
 };
 
-/// Parses, expands and lowers.
+/// Compiles a program: parses, expands and lowers it.
 reshard::mapping compile(aoa_job const& job, catalogs const& tensors, aoa_measurement& m) {
     stopwatch const parsing;
     reshard::aoa::program const written = reshard::aoa::parse(job.text);
@@ -121,7 +121,7 @@ aoa_measurement measure(aoa_job const& job, catalogs const& tensors) {
     return m;
 }
 
-/// The quickest of several runs.
+/// The fastest of several runs.
 aoa_measurement measure(aoa_job const& job, int repetitions) {
     catalogs const tensors(job);
     aoa_measurement best = measure(job, tensors);
@@ -186,7 +186,8 @@ options read(CLI::App& program, int count, char** words) {
     return chosen;
 }
 
-/// Measures one kind of program at several sizes, and how its time grows with the source's keys.
+/// Measures one kind of program at several sizes, and how its time grows with the number of source
+/// keys.
 void measure_growth(std::string const& name, bool stacks, int repetitions,
                     std::vector<aoa_measurement>& rows) {
     std::vector<std::pair<double, double>> points;
@@ -205,7 +206,7 @@ void measure_growth(std::string const& name, bool stacks, int repetitions,
                 name.c_str(), exponent);
 }
 
-/// Measures the requested cases; false if a number or a program differs from the known one.
+/// Measures the requested programs. False if a number or a text differs from the known one.
 bool run(options const& chosen) {
     std::vector<aoa_measurement> rows;
     bool all_as_expected = true;

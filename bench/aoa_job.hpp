@@ -14,7 +14,7 @@
 #include <utility>
 
 /// \file
-/// A program to be compiled, the tensors that it is for, and its known figures.
+/// A program to compile, its tensors, and its known figures.
 
 namespace bench {
 
@@ -23,10 +23,10 @@ using reshard::holder_t;
 using reshard::index_t;
 using reshard::index_vector;
 
-/// What compiling a program has to come to, counted by hand or by an independent program.
+/// The expected figures of a compiled program, counted by hand or by an independent program.
 ///
-/// \par Units statements after expansion; shards of the target, replicas counted; pieces of all
-///            these shards, before any are put together
+/// \par Units statements after expansion; shards of the target, with replicas; pieces of all these
+///            shards, before any pieces are joined
 struct aoa_numbers {
     std::size_t statements = 0;
     std::size_t source_keys = 0;
@@ -37,7 +37,8 @@ struct aoa_numbers {
     bool operator==(aoa_numbers const&) const = default;
 };
 
-/// The FNV-1a hash of a text, 64 bits: whether it is, byte for byte, the one that was meant.
+/// The 64-bit FNV-1a hash of a text. It shows whether a program is, byte for byte, the intended
+/// one.
 constexpr std::uint64_t checksum(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325;
     for (char const c : text)
@@ -52,10 +53,10 @@ struct aoa_job {
     reshard::layout target;
 };
 
-/// Writes a job, statement by statement and tensor by tensor, all of one data type.
+/// Writes a job, statement by statement and tensor by tensor. All tensors have one data type.
 class aoa_job_writer {
 public:
-    /// The target is held by ranks `0` to `ranks - 1`, the source by one.
+    /// Ranks `0` to `ranks - 1` hold the target; one rank holds the source.
     aoa_job_writer(std::string name, index_t ranks) : ranks_(ranks) { job_.name = std::move(name); }
 
     void say(std::string_view statement) {
@@ -63,12 +64,12 @@ public:
         job_.text += '\n';
     }
 
-    /// The source has a tensor, whole.
+    /// Adds a tensor of the source, which is whole.
     void have(std::string key, index_vector const& shape) {
         add(source_, std::move(key), shape).push_back(0, reshard::whole(shape));
     }
 
-    /// Each rank of the target wants a tensor: a part along `axis`, or all of it.
+    /// Adds a tensor of the target. Each rank has a shard of it along `axis`, or all of it.
     void want(std::string key, index_vector const& shape, std::optional<std::size_t> axis = {}) {
         reshard::detail::shard_table& shards = add(target_, std::move(key), shape);
         for (index_t rank = 0; rank < ranks_; ++rank) {
@@ -81,7 +82,7 @@ public:
         }
     }
 
-    /// One rank wants all of a tensor.
+    /// Adds a tensor of the target, which one rank has whole.
     void want_on(index_t rank, std::string key, index_vector const& shape) {
         add(target_, std::move(key), shape)
             .push_back(static_cast<holder_t>(rank), reshard::whole(shape));

@@ -10,11 +10,11 @@
 #include <string>
 
 /// \file
-/// The programs to be compiled, and their known figures.
+/// The programs to compile, and their known figures.
 
 namespace bench {
 
-/// How to write a job, and the figures of an independent program.
+/// The function that writes a job, and the figures that an independent program has counted.
 struct aoa_entry {
     char const* name;
     aoa_job (*write)(std::string name);
@@ -26,8 +26,8 @@ struct aoa_entry {
     }
 };
 
-/// The job of one published model: its program to Megatron, over `Tensor` ranks of tensor
-/// parallelism and `Expert` of expert parallelism, times `Data`.
+/// The job of one published model: its program to Megatron, for tensor parallelism `Tensor`, expert
+/// parallelism `Expert` and data parallelism `Data`.
 template <model const& Model, index_t Tensor, index_t Expert = 1, index_t Data = 1>
 aoa_job write_megatron(std::string name) {
     parallelism const mesh{.tensor = Tensor, .expert = Expert, .data = Data};

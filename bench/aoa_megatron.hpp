@@ -54,7 +54,7 @@ private:
         targets_.push_back(reshard::sharding_of(std::move(tensor.key), tensor.dtype, distribution));
     }
 
-    /// The embedding, the norm after the last layer, the head.
+    /// Adds the embedding, the norm after the last layer, and the head.
     void add_ends() {
         say_renamed("model.embed_tokens.weight", "embedding.word_embeddings.weight");
         say_renamed("model.norm.weight", "decoder.final_layernorm.weight");
@@ -66,7 +66,7 @@ private:
         want("output_layer.weight", {m_.vocabulary, m_.hidden}, role::by_rows);
     }
 
-    /// The layer after the last one, which has copies of the embedding and the head.
+    /// Adds the prediction layer after the last layer. It has copies of the embedding and the head.
     void add_prediction() {
         std::string const from = "model.layers." + std::to_string(m_.layers) + ".";
         std::string const to = "mtp.layers.0.";
@@ -87,7 +87,7 @@ private:
 
     bool has_experts() const { return m_.experts > 0; }
 
-    /// The key of the norm in front of the feed-forward part.
+    /// The key of the norm before the feed-forward layers.
     std::string second_norm() const {
         return has_experts() ? "pre_mlp_layernorm.weight" : "mlp.linear_fc1.layer_norm_weight";
     }

@@ -9,11 +9,11 @@
 #include <vector>
 
 /// \file
-/// Programs from `[out, in]` weights to transposed, fused and stacked ones over 8 ranks.
+/// Programs that transpose, fuse and stack `[out, in]` weights over 8 ranks.
 
 namespace bench {
 
-/// Llama-3 8B with q, k, v and gate, up fused.
+/// Llama-3 8B, with q, k and v fused, and gate and up fused.
 class llama_writer {
 public:
     aoa_job write() {
@@ -75,13 +75,14 @@ private:
     aoa_job_writer job_{"llama", 8};
 };
 
-/// A mixture of experts of the dimensions of DeepSeek-V3.
+/// The size of a mixture of experts; by default, DeepSeek-V3's.
 struct moe_size {
     index_t layers = 61;
     index_t experts = 256;
 };
 
-/// Such a mixture with its experts stacked into two tensors a layer, or renamed one by one.
+/// A mixture of experts. In each layer, its experts are stacked into two tensors, or renamed one by
+/// one.
 class moe_writer {
 public:
     moe_writer(std::string name, bool stacks, moe_size const& size = {})
@@ -108,7 +109,7 @@ private:
         char const* name;
         index_t out;
         index_t in;
-        std::size_t cut; ///< of the transposed weight
+        std::size_t cut; ///< the axis of the transposed weight that is cut
     };
     struct norm {
         char const* name;

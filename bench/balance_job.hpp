@@ -23,11 +23,12 @@
 #include <vector>
 
 /// \file
-/// How busy the busiest is: of each job, of random layouts, and of a model for many replicas.
+/// The load of the busiest sender and link: of each job, of random layouts, and of a model for many
+/// replicas.
 
 namespace bench {
 
-/// Measures balance and fan-out, prints a line of each job, and keeps it.
+/// Measures balance and fan-out, prints a line for each job, and keeps its figures.
 class balance_run {
 public:
     explicit balance_run(int repeat) : repeat_(repeat) {}
@@ -37,8 +38,7 @@ public:
         for (job const& all_job : all_jobs)
             for (holder_t const per_node : {0u, 8u})
                 add_job(all_job, per_node);
-        // The bound of senders ignores that links come first, and may be lower than any plan
-        // reaches.
+        // The bound for senders ignores that a plan balances links first, so no plan may reach it.
         std::printf("\nrandom layouts  node  worst sender/least  mean  worst link/least  mean\n");
         for (holder_t const per_node : {0u, 2u, 4u})
             add_random(per_node);
@@ -83,7 +83,7 @@ private:
             both.ranks());
     }
 
-    /// The quickest of several.
+    /// The shortest time of several runs.
     double seconds(two_layouts const& both, reshard::detail::plan_scope const& scope,
                    reshard::plan_options const& options) const {
         double best = std::numeric_limits<double>::infinity();
@@ -125,7 +125,8 @@ private:
                             .text());
     }
 
-    /// A few tensors by rows or columns over one axis of a random mesh, replicated along the others.
+    /// A few tensors, cut by rows or columns over one axis of a random mesh and replicated along
+    /// the others.
     static layout random_layout(std::mt19937_64& random, std::vector<index_t> const& rows) {
         auto const any = [&](index_t most) {
             return static_cast<index_t>(random() % static_cast<std::uint64_t>(most)) + 1;
@@ -171,7 +172,7 @@ private:
                             .text());
     }
 
-    /// 405 billion parameters over eight ranks of a node, for `replicas` other nodes.
+    /// Copies 405 billion parameters from the eight ranks of a node to `replicas` other nodes.
     void add_fan_out(index_t replicas, bool relays) {
         two_layouts const both(layout_of(llama3_405b, {.tensor = 8}),
                                layout_of(llama3_405b, {.tensor = 8, .data = 1 + replicas}));

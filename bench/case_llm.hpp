@@ -17,8 +17,8 @@
 
 namespace bench {
 
-/// 1.05 billion parameters in 291 tensors, from 4 KiB to 200 MiB of bf16; by `scale` smaller along
-/// all axes.
+/// 1.05 billion parameters in 291 tensors, from 4 KiB to 200 MiB of bf16. All axes are divided by
+/// `scale`.
 inline model one_billion(index_t scale) {
     index_t const head = std::max<index_t>(1, 64 / scale);
     return {.vocabulary = 800 * head,
@@ -30,8 +30,8 @@ inline model one_billion(index_t scale) {
             .feed_forward = 40 * head};
 }
 
-/// From tensor parallelism over half the ranks in two pipeline stages to tensor parallelism over
-/// all.
+/// Makes a case from two pipeline stages, each with tensor parallelism over half of the ranks, to
+/// tensor parallelism over all ranks.
 class llm_case_maker {
 public:
     llm_case_maker(std::string name, int ranks, index_t scale)
@@ -92,7 +92,7 @@ model.layers.$LAYER_ID.mlp.down_proj.weight -> layers.$LAYER_ID.feed_forward.dow
         made_.targets.push_back(std::move(target));
     }
 
-    /// Rows of a source that become rows of the last target.
+    /// Adds rows of a source, which become rows of the last target.
     void add_rows(std::string const& key, interval rows, index_t target_row) {
         std::size_t const source = numbers_.at(key).first;
         index_vector shape = made_.sources[source].shape;
@@ -104,7 +104,7 @@ model.layers.$LAYER_ID.mlp.down_proj.weight -> layers.$LAYER_ID.feed_forward.dow
                                 permutation::identity(shape.size())});
     }
 
-    /// A tensor that only gets another name.
+    /// Adds a tensor that only gets another name.
     void keep(std::string const& from, std::string to) {
         auto const& [number, cut] = numbers_.at(from);
         index_vector const shape = made_.sources[number].shape;
@@ -123,7 +123,7 @@ model.layers.$LAYER_ID.mlp.down_proj.weight -> layers.$LAYER_ID.feed_forward.dow
         keep(from + "mlp.down_proj.weight", to + "feed_forward.down.weight");
     }
 
-    /// For each group: its query heads, its key head, its value head.
+    /// Adds, for each group: its query heads, its key head, its value head.
     void fuse_heads(std::string const& from, std::string to) {
         index_t const head = model_.head_size, queries = model_.heads / model_.groups * head;
         add_target(std::move(to), {model_.groups * (queries + 2 * head), model_.hidden},
@@ -135,7 +135,7 @@ model.layers.$LAYER_ID.mlp.down_proj.weight -> layers.$LAYER_ID.feed_forward.dow
         }
     }
 
-    /// For each rank: its part of one matrix, then its part of the other.
+    /// Adds, for each rank: its rows of one matrix, then its rows of the other matrix.
     void fuse_gates(std::string const& from, std::string to) {
         index_t const rows = model_.feed_forward / ranks_;
         add_target(std::move(to), {2 * model_.feed_forward, model_.hidden}, role::by_rows);
@@ -148,11 +148,11 @@ model.layers.$LAYER_ID.mlp.down_proj.weight -> layers.$LAYER_ID.feed_forward.dow
 
     model model_;
     index_t ranks_;
-    std::map<std::string, std::pair<std::size_t, role>> numbers_; ///< of the sources
+    std::map<std::string, std::pair<std::size_t, role>> numbers_; ///< by source key
     redistribution_case made_;
 };
 
-/// The case, if the heads divide into the ranks.
+/// The case, if the ranks can divide the heads.
 inline std::optional<redistribution_case> llm_case(std::string name, int ranks, index_t scale) {
     if (ranks % 2 != 0 || 8 % ranks != 0)
         return std::nullopt;

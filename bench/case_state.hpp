@@ -23,8 +23,8 @@
 
 namespace bench {
 
-/// Calls `visit(region, place)` for every box that a rank holds: its region in the array, and in
-/// the local one.
+/// Calls `visit(region, place)` for every box that a rank holds: its region in the global array,
+/// and its position in the local array.
 inline void for_each_box(rank_part const& share,
                          std::function<void(reshard::box const&, index_vector const&)> const& visit,
                          reshard::box const& outer = {}, index_vector const& position = {}) {
@@ -52,7 +52,7 @@ inline std::vector<reshard::shard_descriptor> descriptors_of(case_tensor const& 
     return shards;
 }
 
-/// How ranks hold a tensor on a grid of them.
+/// The distribution of a tensor over a grid of ranks.
 inline reshard::distribution distribution_of(case_tensor const& tensor, index_t ranks) {
     block_grid const& grid = *tensor.grid;
     std::vector<reshard::mesh_axis> axes{{"copies", ranks / grid.places()}};
@@ -68,7 +68,7 @@ inline reshard::distribution distribution_of(case_tensor const& tensor, index_t 
             tensor.key};
 }
 
-/// One side as all ranks know it: the layout, if they are on grids.
+/// The layout of one side, which all ranks know if its tensors are on grids; else std::nullopt.
 inline std::optional<reshard::layout> layout_of(std::vector<case_tensor> const& tensors) {
     std::vector<reshard::tensor_sharding> shardings;
     for (case_tensor const& tensor : tensors) {
@@ -81,7 +81,7 @@ inline std::optional<reshard::layout> layout_of(std::vector<case_tensor> const& 
     return reshard::layout_of(std::move(shardings));
 }
 
-/// A rank's tensors of one side: one array each.
+/// A rank's tensors of one side: one local array for each.
 template <class View, class Byte>
 reshard::side<View> state_of(std::vector<case_tensor> const& tensors, int rank, Byte* memory) {
     reshard::side<View> side{{}, layout_of(tensors)};
@@ -130,7 +130,7 @@ inline reshard::catalog catalog_of(std::vector<case_tensor> const& tensors, int 
     return reshard::catalog_of(listed_layout(tensors, ranks));
 }
 
-/// The case's program, compiled; none if tensors keep their names.
+/// The case's compiled program; std::nullopt if tensors keep their names.
 inline std::optional<reshard::mapping> program_of(redistribution_case const& moved) {
     if (moved.program.empty())
         return std::nullopt;

@@ -17,7 +17,7 @@
 
 namespace bench {
 
-/// Makes the cases of one tensor for a number of ranks.
+/// Makes the cases with one tensor, for a given number of ranks.
 class case_maker {
 public:
     /// Divides the first extent of every case by `scale`.
@@ -45,14 +45,14 @@ public:
         return result;
     }
 
-    /// Between two block-cyclic distributions.
+    /// A case between two block-cyclic distributions.
     ///
     /// \pre the number of ranks is even
     redistribution_case block_cyclic() const {
         return one_tensor(scaled({16384, 8192}), small_blocks(), {{ranks_ / 2, 2}, {128, 128}});
     }
 
-    /// Between equal layouts whose ranks are `shift` apart.
+    /// A case between two equal layouts, except that ranks are shifted by `shift`.
     ///
     /// \pre the number of ranks is even
     redistribution_case relabelled(index_t shift) const {
@@ -61,7 +61,7 @@ public:
         return one_tensor(scaled({16384, 8192}), small_blocks(), target);
     }
 
-    /// From a shard a rank to a copy in each of two groups, or back.
+    /// A case from one shard on each rank to one copy in each of two groups of ranks, or back.
     ///
     /// \pre the number of ranks is even
     redistribution_case replicated(bool back) const {
@@ -71,7 +71,7 @@ public:
         return back ? one_tensor(shape, half, block_grid) : one_tensor(shape, block_grid, half);
     }
 
-    /// From one rank to a copy on each of the others.
+    /// A case from one rank to a copy on each other rank.
     redistribution_case to_others() const {
         index_vector const shape = scaled({8192, 1024});
         auto result = one_tensor(shape, blocks(shape, {1, 1}), blocks(shape, {1, 1}));
@@ -85,7 +85,7 @@ public:
         return result;
     }
 
-    /// From pencils along the first axis to pencils along the last one.
+    /// A case from pencils along the first axis to pencils along the last axis.
     redistribution_case pencils() const {
         index_vector const shape = scaled({512, 512, 1024});
         index_t const first = ranks_ % 2 == 0 ? 2 : ranks_;
@@ -94,7 +94,7 @@ public:
                           blocks(shape, {first, second, 1}));
     }
 
-    /// One tensor, not scaled, from one grid to another.
+    /// A case with one tensor, which is not scaled, from one grid to another.
     redistribution_case one_tensor(index_vector const& shape, block_grid const& source,
                                    block_grid const& target) const {
         auto const origin = index_vector::filled(shape.size(), 0);
@@ -126,11 +126,11 @@ private:
     index_t scale_;
 };
 
-/// A case by name.
+/// A case, by its name.
 struct named_case {
     char const* name;
     bool needs_even_ranks;
-    std::function<redistribution_case(case_maker const&)> make; ///< none: of many tensors
+    std::function<redistribution_case(case_maker const&)> make; ///< empty: many tensors
 };
 
 inline std::vector<named_case> const& all_cases() {
@@ -173,7 +173,7 @@ inline std::vector<named_case> const& all_cases() {
     return cases;
 }
 
-/// The case, if it exists for that number of ranks.
+/// The case, or std::nullopt if it does not exist for this number of ranks.
 inline std::optional<redistribution_case> make_case(named_case const& which, int ranks,
                                                     index_t scale) {
     if (which.needs_even_ranks && ranks % 2 != 0)

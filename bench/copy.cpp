@@ -1,8 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 /// \file
-/// How long the kernels of copies take on one core, beside memcpy of the bytes that they read; the
-/// last column compares bytes read and written, of which a cast has more or fewer than memcpy.
+/// Measures the kernels of copies on one core, beside memcpy of the bytes that they read. A cast
+/// writes more or fewer bytes than memcpy, so the last column compares the bytes read and written.
 
 #include "json_list.hpp"
 #include "stopwatch.hpp"
@@ -31,7 +31,7 @@ using namespace reshard::detail;
 using reshard::data_type;
 using reshard::index_t;
 
-/// A matrix, row by row, that becomes another type, or its transpose, or both.
+/// A row-major matrix that is cast, transposed, or both.
 struct kernel_case {
     data_type from;
     data_type to;
@@ -64,7 +64,7 @@ std::vector<kernel_case> all_cases() {
 
 index_t element_bytes(data_type dtype) { return reshard::bits(dtype) / 8; }
 
-/// Memory that begins some bytes after a line of the cache.
+/// Memory that begins `skew` bytes after the start of a cache line.
 class buffer {
 public:
     explicit buffer(index_t bytes, index_t skew = 0)
@@ -89,7 +89,7 @@ struct options {
     std::string json;
 };
 
-/// A case over the requested bytes of source, in rows of 4096 elements.
+/// A case with a source of the requested size, in rows of 4096 elements.
 class kernel_run {
 public:
     kernel_run(kernel_case const& kernel_case, options const& chosen)

@@ -1,8 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 /// \file
-/// How long block-cyclic matrices take to rows, from rows, and to another grid, by the size of
-/// their blocks, beside MPI's types and `pdgemr2d`. Run under mpiexec.
+/// Measures how long it takes to redistribute block-cyclic matrices to rows, from rows, and to
+/// another grid, for several block sizes, beside MPI's types and `pdgemr2d`. Run it under mpiexec.
 
 #include "cases.hpp"
 #include "method_arena.hpp"
@@ -38,7 +38,7 @@ struct options {
     std::string json;
 };
 
-/// The grid of that many ranks that is nearest to a square.
+/// The grid of `ranks` ranks that is nearest to a square.
 index_vector square_grid(index_t ranks) {
     index_t columns = 1;
     for (index_t i = 1; i * i <= ranks; ++i)
@@ -62,8 +62,8 @@ redistribution_case case_of(std::string const& name, index_t block, int ranks, i
     return maker.one_tensor(shape, dealt, {{1, ranks}, {block, block}});
 }
 
-/// The steps of a program before its first run: makes a job, from layouts that all ranks know or
-/// without them, or MPI's types.
+/// Measures the steps of a program before its first run: makes a job, with or without layouts that
+/// all ranks know.
 class preparation : public method {
 public:
     static constexpr bool owns_target = false;
@@ -81,7 +81,7 @@ public:
 
     void run() override { ready_ = prepare(where_.world, source_, target_); }
 
-    /// Fills the target, which is checked; not on the clock.
+    /// Fills the target, so that it can be checked. This time is not measured.
     void finish() override {
         run_prepared(*ready_);
         ready_.reset();
@@ -112,7 +112,7 @@ private:
     std::optional<types_method> ready_;
 };
 
-/// The methods that this build has, beside the bound; a run, then what precedes it.
+/// The methods of this build, without the bound: first runs, then preparations.
 std::vector<contestant> all_methods(redistribution_case const& moved) {
     std::optional<reshard::mapping> const names;
     auto const on_node = [](exchange chosen) { return reshard::options{.on_node = chosen}; };
@@ -162,7 +162,7 @@ void read(CLI::App& program, int count, char** words, options& chosen) {
     program.parse(count, words);
 }
 
-/// The two variants of the bound, the methods that all are compared with, and those asked for.
+/// The two variants of the bound, MPI's types, and the requested methods.
 std::vector<contestant> contestants_of(options const& chosen, redistribution_case const& moved) {
     std::vector<contestant> contestants;
     for (bool const streaming : {false, true}) {
@@ -176,7 +176,8 @@ std::vector<contestant> contestants_of(options const& chosen, redistribution_cas
     return contestants;
 }
 
-/// One method in one case, beside the bound and beside MPI's types: preparations beside theirs.
+/// The figures of one method in one case, with the times of the bound and of MPI's types. For a
+/// preparation, `types` is the time to prepare MPI's types.
 struct row {
     measurement measured;
     index_t block = 0;

@@ -16,7 +16,7 @@
 
 namespace bench {
 
-/// A file of whole tensors, all f32 or f16, without metadata.
+/// A file of whole f32 or f16 tensors, without metadata.
 class gguf_file {
 public:
     explicit gguf_file(std::string const& path) : file_(path, std::ios::binary) {}
@@ -41,14 +41,14 @@ public:
     }
 
 private:
-    static constexpr int alignment = 32; ///< also of the tensors: none here ends in between
+    static constexpr int alignment = 32; ///< also of tensors, whose sizes must be multiples of it
 
     template <class Number>
     void number(Number value) {
-        file_.write(reinterpret_cast<char const*>(&value), sizeof value); // little endian, as here
+        file_.write(reinterpret_cast<char const*>(&value), sizeof value); // little endian
     }
 
-    /// Returns how many bytes it has.
+    /// Writes the description of a tensor, and returns the bytes of its elements.
     std::uint64_t describe(reshard::shard_descriptor const& tensor, std::uint64_t offset) {
         auto const& shape = tensor.global_shape;
         number<std::uint64_t>(tensor.key.size());

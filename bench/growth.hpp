@@ -12,9 +12,9 @@
 
 namespace bench {
 
-/// The exponent `e` for which `seconds ~ size ^ e` fits best: least squares of the logarithms.
+/// The exponent `e` for which `seconds ~ size ^ e` fits best, by least squares of the logarithms.
 ///
-/// \pre two sizes differ, and nothing is zero
+/// \pre at least two sizes differ, and no number is zero
 inline double growth_exponent(std::vector<std::pair<double, double>> const& size_and_seconds) {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
     for (auto const& [size, seconds] : size_and_seconds) {

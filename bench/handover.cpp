@@ -29,9 +29,9 @@
 #include <unistd.h>
 #include <vector>
 
-// How long it takes to hand tensors from the first half of the ranks to the other half: by a bridge,
-// as between two programs, beside a redistribution within their communicator. Every element is
-// checked.
+// Measures how long it takes to pass tensors from the first half of the ranks to the other half: by
+// a bridge, as between two programs, and by a redistribution within their communicator. Checks
+// every element.
 
 namespace {
 
@@ -48,10 +48,10 @@ struct options_of_run {
 
 constexpr index_t columns = 1024;
 
-/// What one rank has on its side.
+/// The tensors of one rank on its side.
 class tensors {
 public:
-    /// \param axis along which the ranks of the side cut every matrix
+    /// \param axis the axis along which the ranks of the side cut every matrix
     tensors(options_of_run const& chosen, mpi_group const& side, std::size_t axis) {
         index_t const bytes_each = (chosen.mebibytes << 20) / chosen.keys;
         index_t const rows = std::max<index_t>(side.size(), bytes_each / (4 * columns));
@@ -95,8 +95,8 @@ public:
         return sum;
     }
 
-    /// Copies them to other memory of this rank, as a trainer would that keeps a copy: by the
-    /// library's kernel, which is not slower than `memcpy`.
+    /// Copies the elements to other memory of this rank, as a trainer that keeps a copy would. Uses
+    /// the library's kernel, which is not slower than `memcpy`.
     void copy_to(std::vector<std::vector<float>>& other) const {
         for (std::size_t i = 0; i < elements_.size(); ++i)
             detail::copy_elements({{std::ssize(elements_[i])}, 0, {1}, 0, {1}},
@@ -109,12 +109,12 @@ private:
     std::vector<std::vector<float>> elements_;
 };
 
-/// Times by the name of the step: the slowest rank's, by repetition.
+/// The times of each step, by its name: the slowest rank's time, for each repetition.
 class times {
 public:
     explicit times(boost::mpi::communicator const& world) : world_(world) {}
 
-    /// \par Collective every rank; those for which there is nothing to do only wait
+    /// \par Collective every rank; ranks without work only wait
     void measure(std::string const& noun, std::function<void()> const& work) {
         world_.barrier();
         bench::stopwatch const clock;
@@ -169,7 +169,8 @@ std::string ratio(double number, char const* of) {
     return text;
 }
 
-/// The step of a bridge: the published version is taken over, and waiting counts.
+/// Both ends of a bridge. A step ends when the targets have read the published version, so waiting
+/// counts.
 struct bridge_ends {
     std::optional<bridge_source> source;
     std::optional<bridge_target> target;
@@ -210,7 +211,7 @@ bool measure_bridge(one_side& side, options_of_run const& chosen, std::string co
     std::uint64_t version = 0;
     bool right = true;
     std::vector<std::string> const first{tensors::name(0)};
-    for (int i = -2; i < chosen.repeat; ++i) { // twice to fill both buffers and both sets
+    for (int i = -2; i < chosen.repeat; ++i) { // two warm-up steps fill both buffers and both sets
         auto const value = static_cast<float>(i + 10);
         std::string const warm = i < 0 ? "warming " : "";
         if (side.is_source)
@@ -249,8 +250,8 @@ bool measure_redistribution(one_side& side, options_of_run const& chosen, times&
     return right;
 }
 
-/// How long a hand-over takes over a network: trainers copy their shards, and then each server
-/// copies its part out of them, by columns in runs of its part of a row.
+/// The simulated time of a hand-over. Trainers copy their shards; then each server copies its shard
+/// from them. If the servers cut columns, they copy a run for each row.
 double simulated(options_of_run const& chosen, double bytes, int ranks) {
     auto const half = static_cast<std::size_t>(ranks) / 2;
     auto const share = static_cast<index_t>(bytes / static_cast<double>(half));

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 /// \file
-/// How much memory values hold, as the allocator counts it.
+/// The memory that values hold, as the allocator counts it.
 
 namespace bench {
 
@@ -18,8 +18,8 @@ inline std::int64_t heap_bytes() {
     return static_cast<std::int64_t>(now.uordblks + now.hblkhd);
 }
 
-/// From now on the allocator keeps freed memory, as in a program that has run for a while:
-/// otherwise each repetition asks the kernel for its pages again, which takes a random time.
+/// Makes the allocator keep freed memory, as in a program that has run for a while. Otherwise each
+/// repetition would ask the kernel for pages again, which takes a random time.
 inline void keep_freed_memory() {
     constexpr int enough = 1 << 30; // bytes
     mallopt(M_TRIM_THRESHOLD, enough);

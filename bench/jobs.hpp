@@ -15,10 +15,11 @@ namespace bench {
 
 using reshard::holder_t;
 
-/// The figures of a plan for all ranks, counted by an independent program from all pairs of boxes.
+/// The figures of a plan for all ranks. An independent program has counted them over all pairs of
+/// boxes.
 ///
-/// \par Units pieces: main copies of the source's shards, all shards of the target that are not
-///            empty
+/// \par Units pieces: the main copies of the source's shards, and all shards of the target that are
+///            not empty
 struct job_numbers {
     std::size_t source_pieces = 0;
     std::size_t target_pieces = 0;
@@ -28,7 +29,7 @@ struct job_numbers {
     bool operator==(job_numbers const&) const = default;
 };
 
-/// One job.
+/// A planning job: a model, and its parallelism on both sides.
 struct job {
     std::string_view name;
     model const* moved;
@@ -76,10 +77,10 @@ inline constexpr job all_jobs[] = {
      {582142, 424762, 955228, 811706777600}},
 };
 
-/// Layouts that grow while what one rank gets does not, but by the number of senders.
+/// Layouts with more and more ranks. Each rank gets the same bytes, but from more senders.
 ///
-/// A rank in the middle of the target's plans its part of 405 billion parameters, of which each of
-/// the first ranks has some rows, or a slice, of every tensor.
+/// A rank in the middle of the target plans its share of 405 billion parameters. Each source rank
+/// has some rows, or a slice, of every tensor.
 struct scale_job {
     std::string_view name;
     index_t ranks;

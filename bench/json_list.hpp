@@ -16,7 +16,7 @@
 
 namespace bench {
 
-/// One object, member by member. Texts are plain words: nothing is escaped.
+/// Writes one object, member by member. Texts are plain words, so none is escaped.
 class json_object {
 public:
     json_object& add(std::string_view name, std::string_view word) {
@@ -49,9 +49,9 @@ private:
     std::string members_;
 };
 
-/// Writes a list of objects, one a line.
+/// Writes a list of objects, one per line.
 ///
-/// \throws std::runtime_error when the file cannot be written
+/// \throws std::runtime_error if the file cannot be written
 inline void write_json_list(std::string const& path, std::vector<std::string> const& objects) {
     std::ofstream file(path);
     file << "[";

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// A picture of how something grows: both axes logarithmic, a line a series.
+/// A plot of growth, with two logarithmic axes and a line for each series.
 
 namespace bench {
 
@@ -37,7 +37,7 @@ public:
 
     void add(plot_series series) { all_.push_back(std::move(series)); }
 
-    /// \throws std::runtime_error when the file cannot be written
+    /// \throws std::runtime_error if the file cannot be written
     void write(std::string const& path) {
         fit();
         std::string body = svg_text({320, 24}, title_, "middle") +

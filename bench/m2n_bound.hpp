@@ -11,26 +11,29 @@
 #include <vector>
 
 /// \file
-/// The least time in which the links of a system can carry all bytes: worked out from the
-/// description of the system alone, without a plan.
+/// The least time in which the links of a system can carry all bytes, computed from the description
+/// of the system alone, without a plan.
 
 namespace bench {
 
-/// The bytes that ranks get, and how many of them have to enter from outside at least.
+/// The bytes that ranks get, and the least bytes that must enter from outside.
 struct m2n_wanted {
     double all = 0;
     double entering = 0;
 };
 
-/// The rates of what gets it, in bytes a second. One end of a byte that is handed on takes `memory`.
+/// The rates of a rank or node that gets bytes, in bytes per second. Each end of a byte that is
+/// passed on inside uses `memory`.
 struct m2n_rates {
     double link = 0;
     double memory = 0;
 };
 
-/// Bytes that are not handed on enter: halves the interval of times until nothing changes.
+/// The least seconds in which all wanted bytes arrive, if some enter from outside and the others
+/// are passed on inside. Found by bisection.
 ///
-/// \param ends of a handed-on byte that are in `rates.memory`
+/// \param ends the number of ends of a passed-on byte that share `rates.memory`: 1 for a rank, 2
+///             for a node
 inline double least_seconds(m2n_wanted const& wanted, m2n_rates const& rates, double ends) {
     auto const is_enough = [&](double seconds) {
         double const entering = std::min(wanted.all, seconds * rates.link);
@@ -45,7 +48,7 @@ inline double least_seconds(m2n_wanted const& wanted, m2n_rates const& rates, do
     return high;
 }
 
-/// The bytes that leave trainers, by the trainers that have them.
+/// The bytes that leave trainers, by the group of trainers that has them.
 class m2n_senders {
 public:
     m2n_senders(m2n_system const& system, std::vector<m2n_tensor> const& tensors)
@@ -59,8 +62,9 @@ public:
         }
     }
 
-    /// What only the ranks of some group have, over their number: of the groups that have
-    /// something, and of all ranks of a stage, or of a node.
+    /// The most bytes that some rank must send: the bytes that only the ranks of a group have,
+    /// divided by the number of these ranks. The groups are the holders of each tensor, and the
+    /// ranks of each stage.
     double most_of_a_rank() const {
         double most = 0;
         for (auto const& [group, unused] : bytes_)
@@ -72,7 +76,7 @@ public:
         return most;
     }
 
-    /// What only ranks of that node have.
+    /// The bytes that only the ranks of a node have.
     double only_on_node(holder_t node) const {
         std::vector<holder_t> group(system_.ranks_per_node);
         std::iota(group.begin(), group.end(), node * system_.ranks_per_node);
@@ -105,14 +109,14 @@ private:
     std::map<std::vector<holder_t>, double> bytes_;
 };
 
-/// A bound, and the link that it is of.
+/// A bound, and the link that it limits.
 struct m2n_bound {
     double seconds = 0;
     std::string_view of;
-    double server_bytes = 0; ///< that each server gets
+    double server_bytes = 0; ///< the bytes that each server gets
 };
 
-/// \pre a node has trainers or servers, and of servers whole replicas
+/// \pre no node has both trainers and servers, and each node of servers has whole replicas
 inline m2n_bound bound_of(m2n_system const& system, std::vector<m2n_tensor> const& tensors) {
     reshard::network const over = network_of(system);
     auto const node_ranks = static_cast<double>(std::min(system.ranks, system.ranks_per_node));

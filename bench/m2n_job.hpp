@@ -24,12 +24,12 @@
 #include <vector>
 
 /// \file
-/// How near a plan with relays comes to the least time of any plan, and how long planning takes:
-/// trainers that hand their weights to servers on many nodes.
+/// Compares plans with relays with the least time of any plan, and measures how long planning
+/// takes. Trainers pass their weights to servers on many nodes.
 
 namespace bench {
 
-/// Measures systems, prints a line of each, and keeps it.
+/// Measures systems, prints a line for each, and keeps its figures.
 class m2n_run {
 public:
     explicit m2n_run(int repeat) : repeat_(repeat) {
@@ -93,15 +93,15 @@ private:
         double simulated = 0;
         double direct = 0; ///< simulated, without relays
         bool has_relays = false;
-        double least = 0; ///< of any plan, as the library says
-        double one = 0;   ///< to plan for one rank: the slowest of some
-        double all = 0;   ///< to plan for all, counting the bytes of each
+        double least = 0; ///< of any plan, by the library's bound
+        double one = 0;   ///< to plan for one rank: the slowest of some ranks
+        double all = 0;   ///< to plan for all ranks, and to count the bytes of each
         std::int64_t all_bytes = 0;
         double simulating = 0;
-        std::vector<index_t> got; ///< by server
+        std::vector<index_t> got; ///< the bytes that each server gets
     };
 
-    /// The quickest of several, in processor time.
+    /// The shortest of several runs, in processor time.
     double quickest(auto&& work) const {
         double best = std::numeric_limits<double>::infinity();
         for (int i = 0; i < repeat_; ++i) {
@@ -151,8 +151,9 @@ private:
         return found;
     }
 
-    /// Every server gets what it wants, no plan takes less than the bound, which is the library's
-    /// but for latencies, and this one takes little more, and no more than direct sends.
+    /// True if every server gets all its bytes, if the library's least time is the bound (except
+    /// for latencies), and if the plan takes at least the bound, at most 1.15 times the bound, and
+    /// no longer than direct sends.
     static bool is_expected(row const& found, m2n_bound const& bound) {
         auto const is_all = [&](index_t bytes) {
             return static_cast<double>(bytes) == bound.server_bytes;

@@ -15,8 +15,8 @@
 #include <vector>
 
 /// \file
-/// Trainers that hand their weights to servers, as in the benchmark of NVIDIA's nccl_m2n: who has
-/// what, as layouts.
+/// Trainers that pass their weights to servers, as in the benchmark of NVIDIA's nccl_m2n: the
+/// layouts of both sides.
 
 namespace bench {
 
@@ -24,12 +24,13 @@ using reshard::holder_t;
 using reshard::index_t;
 using reshard::index_vector;
 
-/// The sizes of a model. No query rows: multi-head latent attention, and a shared expert.
+/// The sizes of a model. If `query_rows` is 0, the model has multi-head latent attention and a
+/// shared expert.
 struct m2n_model {
     index_t hidden = 0;
     index_t vocabulary = 0;
     index_t layers = 0;
-    index_t dense_layers = 0; ///< the first ones, which have no experts
+    index_t dense_layers = 0; ///< the first layers, which have no experts
     index_t feed_forward = 0;
     index_t experts = 0;
     index_t expert_feed_forward = 0;
@@ -37,12 +38,12 @@ struct m2n_model {
     index_t key_rows = 0;
 };
 
-/// Trainer `((stage * replicas + m) * tensor + t)` has experts for which `m % expert` says so, and
-/// server `dp * server_tensor + t` follows the trainers.
+/// A system of trainers and servers. Trainer `(stage * replicas + m) * tensor + t` has the experts
+/// of group `m % expert`. The servers, numbered `dp * server_tensor + t`, follow the trainers.
 struct m2n_system {
     std::string_view name;
     m2n_model model;
-    holder_t ranks = 0; ///< trainers, and as many servers
+    holder_t ranks = 0; ///< the number of trainers, and of servers
     index_t tensor = 1;
     index_t stages = 1;
     index_t expert = 1;
@@ -67,8 +68,8 @@ inline constexpr m2n_system m2n_systems[] = {
     {"llama70", m2n_llama_70b, 32, 8, 4, 1, 8, 8},
 };
 
-/// Assumed: 48 GB/s a network card, and 400 GB/s of memory a rank, on which giving and getting
-/// share one link.
+/// The network of a system. It is assumed that each network card has 48 GB/s, and each rank's
+/// memory 400 GB/s for sending and receiving together.
 inline reshard::network network_of(m2n_system const& system) {
     return {.ranks_per_node = system.ranks_per_node,
             .copy = {1.5e12, 0, 0},
@@ -81,8 +82,8 @@ inline reshard::network network_of(m2n_system const& system) {
 struct m2n_tensor {
     std::string key;
     index_vector shape;
-    std::optional<std::size_t> axis;              ///< that tensor parallelism cuts
-    index_t stage = 0;                            ///< of the trainers
+    std::optional<std::size_t> axis;              ///< the axis that tensor parallelism cuts
+    index_t stage = 0;                            ///< the stage of its trainers
     std::optional<index_t> expert = std::nullopt; ///< the group of trainers that has it whole
 
     double bytes() const { return 2 * static_cast<double>(reshard::element_count(shape)); }
@@ -159,7 +160,7 @@ private:
     std::vector<m2n_tensor> all_;
 };
 
-/// The layout of the trainers: an expert is whole on each rank that has it.
+/// The layout of the trainers: each rank that has an expert has it whole.
 inline reshard::layout trainers_of(m2n_system const& system,
                                    std::vector<m2n_tensor> const& tensors) {
     reshard::mesh const ranks{{"pp", system.stages},

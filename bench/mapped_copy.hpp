@@ -18,11 +18,11 @@
 #include <vector>
 
 /// \file
-/// Bytes of files, copied from mapped memory.
+/// Copies bytes of files from mapped memory.
 
 namespace bench {
 
-/// A file, or those in a directory, sorted.
+/// The file at a path, or the files of a directory, sorted.
 inline std::vector<std::filesystem::path> files_at(std::filesystem::path const& path) {
     if (!std::filesystem::is_directory(path))
         return {path};
@@ -48,7 +48,7 @@ inline void copy_mapped_file(std::filesystem::path const& path, std::uint64_t be
     ::close(file);
 }
 
-/// Fills `target` with the bytes from `begin` on of the files at a path, one after the other.
+/// Fills `target` with bytes of the files at a path, as if they were one file, from `begin` on.
 inline void copy_mapped(std::filesystem::path const& path, std::uint64_t begin,
                         std::span<std::byte> target) {
     for (std::filesystem::path const& file : files_at(path)) {

@@ -12,23 +12,23 @@
 #include <vector>
 
 /// \file
-/// The times of one method in one case, and how they are written down.
+/// The measured times of one method in one case, and functions that write them.
 
 namespace bench {
 
 /// The measurements of one method.
 ///
-/// \par Units seconds: the slowest rank's, by repetition; traffic and bytes: of all ranks together
+/// \par Units seconds: the slowest rank's, by repetition; traffic and bytes: the sum over all ranks
 struct measurement {
     std::string case_name;
     int ranks = 0;
     std::string method;
     bool warm = true;
-    std::string refusal; ///< why the method cannot do the case; then nothing else is known
-    index_t read = 0;    ///< the bytes of the source elements that the targets are made of
+    std::string refusal; ///< why the method cannot do the case; then it has no figures
+    index_t read = 0;    ///< the bytes of the source elements from which the targets are made
     double bound = 0;    ///< B0's median
     std::vector<double> seconds;
-    index_t peak_extra_bytes = 0; ///< the neediest rank's
+    index_t peak_extra_bytes = 0; ///< of the rank that needs most
     traffic sent;
 
     double best() const { return *std::min_element(seconds.begin(), seconds.end()); }
@@ -46,8 +46,7 @@ struct measurement {
     double gigabytes_a_second() const { return static_cast<double>(read) / median() / 1e9; }
 };
 
-/// Leaves the faster one of the two variants of the bound, as "B0", in front of the other methods,
-/// and gives them its median.
+/// Keeps the faster of the two variants of the bound as "B0", and gives its median to all methods.
 inline void choose_bound(std::vector<measurement>& measurements) {
     bool const first_is_faster = measurements[0].median() <= measurements[1].median();
     measurements.erase(measurements.begin() + (first_is_faster ? 1 : 0));

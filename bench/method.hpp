@@ -15,17 +15,17 @@
 #include <utility>
 
 /// \file
-/// The benchmark's interface to a way of redistributing.
+/// The interface of a method, by which a benchmark redistributes.
 
 namespace bench {
 
-/// What one rank sends to others in one run.
+/// The bytes and messages that one rank sends to others in one run.
 struct traffic {
     index_t bytes = 0;
     index_t messages = 0;
 };
 
-/// Where a method runs: a case, and this rank's memory, laid out as `memory_map` says.
+/// The input of a method: a case, and this rank's memory, laid out as `memory_map` says.
 struct setting {
     boost::mpi::communicator world;
     redistribution_case const& moved;
@@ -33,12 +33,11 @@ struct setting {
     std::byte* target = nullptr; ///< null for a method that owns the memory of its target
 };
 
-/// A way of redistributing, prepared for one case and arrays that do not move.
+/// A way to redistribute, prepared for one case and for arrays that stay at their addresses.
 ///
-/// Beside its constructor from a `setting`, which every rank calls, a method has
-///     static std::string refusal(redistribution_case const&);  // why it cannot do a case, or
-///     nothing static constexpr bool owns_target;                       // its constructor makes
-///     the target
+/// Every rank calls the method's constructor, which takes a `setting`. A method has two static
+/// members: the function `refusal(redistribution_case const&)` returns why the method cannot do a
+/// case, or an empty text; `owns_target` is true if the constructor makes the target.
 class method {
 public:
     virtual ~method() = default;
@@ -46,23 +45,23 @@ public:
     /// Fills the target. Every rank calls it.
     virtual void run() = 0;
 
-    /// What is left to fill the target, off the clock, for a method whose `run` only prepares.
+    /// Fills the target if `run` only prepares. This time is not measured.
     virtual void finish() {}
 
-    /// The messages that others send for the method, if it does not call `MPI_Isend` itself.
+    /// The messages of the method, if another library sends them without `MPI_Isend`.
     virtual std::optional<traffic> sent() const { return std::nullopt; }
 
-    /// The memory of the target, of a method that owns it.
+    /// The memory of the target, if the method owns it.
     virtual std::byte* target() const { return nullptr; }
 };
 
-/// A method's name, and how it is prepared.
+/// A method's name, and the function that prepares it.
 struct contestant {
     std::string name;
     std::function<std::unique_ptr<method>(setting const&)> prepare;
-    std::string refusal;      ///< why it cannot do the case; empty: it can
-    bool owns_target = false; ///< else it fills the given memory
-    bool is_bound = false;    ///< it copies, but to no purpose
+    std::string refusal;      ///< why it cannot do the case; empty if it can
+    bool owns_target = false; ///< if false, it fills the given memory
+    bool is_bound = false;    ///< it is a bound: its copies are not checked
 };
 
 template <class Method, class... Arguments>
@@ -73,7 +72,7 @@ contestant contestant_of(std::string name, redistribution_case const& moved,
             Method::refusal(moved), Method::owns_target};
 }
 
-/// The least that a rank has to send: one message to each rank that needs its elements.
+/// The least traffic of a rank: one message to each rank that needs its elements.
 inline traffic least_traffic(redistribution_case const& moved, int rank) {
     traffic traffic;
     for (int peer = 0; peer < moved.ranks; ++peer) {

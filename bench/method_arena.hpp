@@ -12,7 +12,7 @@
 #include <optional>
 
 /// \file
-/// This library with the target in memory that the ranks of the node share.
+/// This library, with the target in memory that the ranks of the node share.
 
 namespace bench {
 

@@ -12,12 +12,12 @@
 #include <cstring>
 
 /// \file
-/// B0, the bound: every rank copies the number of bytes of its target, without waiting for another
-/// rank.
+/// B0, the bound: every rank copies the bytes that its target is made of, without waiting for other
+/// ranks.
 
 namespace bench {
 
-/// Copies the source to the target, each from its beginning again if it ends earlier.
+/// Copies the source to the target. At the end of either array, continues at its beginning.
 class bound_method : public method {
 public:
     static constexpr bool owns_target = false;

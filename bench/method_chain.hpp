@@ -18,22 +18,22 @@
 #include <vector>
 
 /// \file
-/// `MPI_Bcast` of the elements that several ranks want, one call after the other. Open MPI's pipeline makes a
-/// chain of each.
+/// `MPI_Bcast` of the elements that several ranks want, one call after the other. With its
+/// pipeline, Open MPI passes each call's elements along a chain of ranks.
 
 namespace bench {
 
 /// Elements of one rank that others want, contiguous on both sides.
 struct chain {
     std::vector<int> ranks; ///< the sender, then the receivers
-    std::size_t source = 0; ///< the tensors, and the first bytes in the ranks' local arrays
+    std::size_t source = 0; ///< tensors, and the first bytes in the ranks' local arrays
     std::size_t target = 0;
     index_t source_begin = 0;
     index_t target_begin = 0;
     index_t bytes = 0;
 };
 
-/// The chains of a case; nothing if elements are not contiguous. Replicas send in turn.
+/// The chains of a case; std::nullopt if elements are not contiguous. Replicas send in turn.
 inline std::optional<std::vector<chain>> chains_of(redistribution_case const& moved) {
     std::vector<chain> chains;
     for (case_piece const& piece : moved.pieces) {
@@ -81,10 +81,10 @@ inline std::optional<std::vector<chain>> chains_of(redistribution_case const& mo
     return chains;
 }
 
-/// The same as flows: each rank passes on the elements that have come, and begins a call when its last one has
-/// ended.
+/// The same chains as flows: each rank passes on the elements that have arrived, and begins a call
+/// when its previous call has ended.
 inline std::vector<reshard::simulated_flow> flows_of(std::vector<chain> const& chains, int ranks) {
-    constexpr index_t segment_bytes = 512 << 10; // as nodes.py asks of Open MPI
+    constexpr index_t segment_bytes = 512 << 10; // as nodes.py configures Open MPI
     constexpr std::size_t none = ~std::size_t{0};
     std::vector<reshard::simulated_flow> flows;
     std::vector<std::size_t> last(static_cast<std::size_t>(ranks), none);

@@ -12,7 +12,7 @@
 #include <optional>
 
 /// \file
-/// This library with a private target that is allocated for the purpose: in large pages, and ahead.
+/// This library, with a private target in new memory: large pages that are prefaulted.
 
 namespace bench {
 

@@ -15,11 +15,11 @@
 #include <vector>
 
 /// \file
-/// B2: pack by hand, `MPI_Alltoallv`, unpack by hand; no staging on a side that needs none.
+/// B2: pack by hand, `MPI_Alltoallv`, unpack by hand. A side without gaps needs no staging memory.
 
 namespace bench {
 
-/// The elements of a line of one array as consecutive ones, or the other way round, and converted.
+/// Copies the elements of a line between an array and consecutive memory, and converts them.
 template <class To, class From>
 void copy_line(To* to, From const* from, shared_line const& line) {
     if constexpr (sizeof(To) == sizeof(From))
@@ -41,7 +41,7 @@ void pack(overlap const& shared, Source const* source, Wire* wire) {
     });
 }
 
-/// Unpacks if the source's last axis is the target's last one, too.
+/// Unpacks if the source's last axis is also the target's last axis.
 template <class Target, class Wire>
 void unpack_lines(overlap const& shared, Wire const* wire, Target* target) {
     for_each_line(shared, permutation::identity(shared.axes.size()), [&](shared_line line) {
@@ -51,7 +51,7 @@ void unpack_lines(overlap const& shared, Wire const* wire, Target* target) {
     });
 }
 
-/// Unpacks a box of a matrix that the target holds transposed, in squares that fit the nearest
+/// Unpacks a box of a matrix that the target holds transposed, in squares that fit the first-level
 /// cache.
 template <class Target, class Wire>
 void unpack_transposed(overlap const& shared, Wire const* wire, Target* target) {
@@ -73,9 +73,9 @@ struct packed_side {
     std::vector<std::vector<given_piece>> peers;
     std::vector<int> counts;
     std::vector<int> begins;
-    std::unique_ptr<std::byte[]> staging; ///< null if every peer's elements lie in one piece
+    std::unique_ptr<std::byte[]> staging; ///< null if every peer's elements are contiguous
 
-    /// Assigns the elements of each peer a position in a staging array, which it allocates.
+    /// Allocates a staging array, and gives the elements of each peer a position in it.
     void stage(std::vector<index_t> const& bytes) {
         index_t total = 0;
         for (index_t const byte : bytes) {
@@ -142,14 +142,14 @@ private:
     data_type target_type(given_piece const& piece) const {
         return where_.moved.targets[piece.piece->target].dtype;
     }
-    /// Whichever of the two types is shorter.
+    /// The shorter of the two types.
     data_type wire_type(given_piece const& piece) const {
         return element_bytes(source_type(piece)) < element_bytes(target_type(piece))
                    ? source_type(piece)
                    : target_type(piece);
     }
 
-    /// Where the elements begin, if they lie on that side as they are sent.
+    /// The offset of the elements, if that side stores them as they are sent.
     std::optional<index_t> place_of(std::vector<given_piece> const& peer, bool gives) const {
         if (peer.empty())
             return 0;

@@ -9,11 +9,12 @@
 #include <string>
 
 /// \file
-/// B4: a star forest of PETSc whose unit is the longest run of bytes that all moves are made of.
+/// B4: a star forest of PETSc. Its unit is the longest run of bytes that divides all moves.
 
 namespace bench {
 
-/// Hides PETSc, whose headers replace MPI's functions by macros: see `peer/petsc.cpp`.
+/// Includes no header of PETSc, because these replace MPI's functions by macros: see
+/// `peer/petsc.cpp`.
 class petsc_method : public method {
 public:
     static constexpr bool owns_target = false;

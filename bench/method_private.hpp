@@ -13,8 +13,8 @@
 #include <optional>
 
 /// \file
-/// This library between memory that each rank has for itself: `prepare` once, `run` each time. Both
-/// together are `redistribute`.
+/// This library, with private memory of each rank: `prepare` once, `run` each time. Both together
+/// are `redistribute`.
 
 namespace bench {
 
@@ -26,7 +26,7 @@ public:
     static constexpr bool owns_target = false;
     static std::string refusal(redistribution_case const&) { return {}; }
 
-    /// \param forced how rings are used; null: as they measure
+    /// \param forced how rings are used; std::nullopt: as their measurement says
     private_method(setting const& where, reshard::options const& chosen,
                    std::optional<reshard::detail::forced_rings> const& forced = {})
         : ready_((reshard::detail::rings_by_force() = forced,

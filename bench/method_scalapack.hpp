@@ -15,7 +15,7 @@
 
 namespace bench {
 
-/// One side of the exchange. ScaLAPACK's matrices are column-major: ours, seen so, is transposed.
+/// One side of the exchange. ScaLAPACK's matrices are column-major, so it sees ours transposed.
 class distributed_matrix {
 public:
     distributed_matrix(boost::mpi::communicator const& world, case_tensor const& tensor)

@@ -13,7 +13,7 @@
 #include <utility>
 
 /// \file
-/// This library with every rank in this process, which is one: planned and moved each time.
+/// This library on one rank, in this process: planned and moved each time.
 
 namespace bench {
 

@@ -32,7 +32,7 @@ private:
     MPI_Datatype type_;
 };
 
-/// The MPI type of elements of that many bytes.
+/// The MPI type of elements of `bytes` bytes.
 inline MPI_Datatype type_of_bytes(index_t bytes) {
     return bytes == 8 ? MPI_DOUBLE : bytes == 4 ? MPI_FLOAT : MPI_UINT16_T;
 }
@@ -77,7 +77,7 @@ public:
 private:
     MPI_Datatype element() const { return type_of_bytes(element_bytes(side_.dtype)); }
 
-    /// All runs of an axis, each some `inner` types a stride apart.
+    /// All runs of an axis: each run has some `inner` types, one stride apart.
     MPI_Datatype along(std::size_t axis, MPI_Datatype inner) const {
         auto const step = static_cast<MPI_Aint>(side_.strides[axis] * element_bytes(side_.dtype));
         MPI_Datatype stepping = MPI_DATATYPE_NULL;
@@ -99,7 +99,7 @@ private:
     overlap_side side_;
 };
 
-/// The type of one side of a piece in its tensor: a subarray if it is one.
+/// The type of one side of a piece in its tensor: a subarray if the piece is a box.
 inline owned_type type_of(given_piece const& piece, overlap_side const& side,
                           index_vector const& shape) {
     bool const is_subarray =
@@ -108,7 +108,7 @@ inline owned_type type_of(given_piece const& piece, overlap_side const& side,
     return is_subarray ? builder.subarray(shape) : builder.build();
 }
 
-/// One collective call; MPI packs.
+/// Redistributes by one collective call, in which MPI packs.
 class types_method : public method {
 public:
     static constexpr bool owns_target = false;
@@ -154,8 +154,8 @@ private:
         std::vector<MPI_Datatype> types;
         std::vector<int> counts;
 
-        /// One type for all pieces of a peer; `make` gives the first byte of a piece's tensor, and
-        /// its type.
+        /// Adds one type for all pieces of a peer. `make` gives the offset of a piece's tensor, and
+        /// the piece's type.
         template <class Make>
         void add(std::vector<given_piece> const& pieces, Make const& make) {
             counts.push_back(!pieces.empty());
@@ -188,7 +188,7 @@ private:
     setting where_;
     side sends_;
     side receives_;
-    std::vector<int> none_; ///< displacements are in the types
+    std::vector<int> none_; ///< the types contain the displacements
 };
 
 } // namespace bench

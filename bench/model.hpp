@@ -11,7 +11,7 @@
 #include <vector>
 
 /// \file
-/// Tensors of published models: names and shapes, computed from a handful of dimensions.
+/// Tensors of published models: names and shapes, computed from a few dimensions.
 
 namespace bench {
 
@@ -19,20 +19,20 @@ using reshard::data_type;
 using reshard::index_t;
 using reshard::index_vector;
 
-/// The sizes of a transformer. Zero: the model does not have it.
+/// The sizes of a transformer. Zero: the model does not have such a layer.
 struct model {
     index_t vocabulary = 0;
     index_t hidden = 0;
     index_t layers = 0;
     index_t heads = 0;
-    index_t groups = 0; ///< of query heads that share a key and value head
+    index_t groups = 0; ///< the number of key heads, and of value heads
     index_t head_size = 0;
     index_t feed_forward = 0;
     index_t experts = 0;
     index_t expert_feed_forward = 0;
-    index_t dense_layers = 0; ///< the first ones, which have no experts
+    index_t dense_layers = 0; ///< the first layers, which have no experts
     bool has_head_norms = false;
-    bool is_latent = false; ///< multi-head latent attention, a shared expert, a layer that predicts
+    bool is_latent = false; ///< multi-head latent attention, a shared expert, a prediction layer
     bool is_tied = false;   ///< the head is the embedding
 };
 
@@ -75,7 +75,7 @@ inline constexpr model deepseek_v3{.vocabulary = 129280,
                                    .dense_layers = 3,
                                    .is_latent = true};
 
-/// How tensor parallelism cuts a tensor, or that it is an expert's.
+/// How parallelism divides a tensor.
 enum class role { replicated, by_rows, by_columns, expert };
 
 /// One tensor and its position in the model.
@@ -89,7 +89,7 @@ struct model_tensor {
     bool is_of_groups = false; ///< rows are key or value heads
 };
 
-/// Lists the tensors of a model. Heads and norms that follow the last layer belong to that layer.
+/// Lists the tensors of a model. The head and the norm after the last layer belong to that layer.
 class model_lister {
 public:
     explicit model_lister(model const& described) : m_(described) {}
@@ -186,7 +186,7 @@ private:
         }
     }
 
-    /// The layer after the last one, which predicts a further token.
+    /// Adds the tensors of the prediction layer, which predicts one more token.
     void add_prediction() {
         index_t const h = m_.hidden;
         for (char const* const name : {"enorm.weight", "hnorm.weight", "shared_head.norm.weight"})

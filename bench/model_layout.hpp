@@ -27,21 +27,21 @@ using reshard::tensor_layout;
 
 /// How ranks divide a model: tensor, pipeline, expert and data parallel, or fully sharded.
 ///
-/// Rank number: `t + tensor * (x + data * stage)`. `data` counts the ranks of a stage over
-/// `tensor`; experts are spread over all ranks of a stage, modulo `expert`.
+/// Rank number: `t + tensor * (x + data * stage)`. A stage has `tensor * data` ranks. Each group of
+/// `expert` ranks of a stage has all experts of the stage's layers.
 struct parallelism {
     index_t tensor = 1;
     index_t pipeline = 1;
     index_t expert = 1;
     index_t data = 1;
-    index_t fully_sharded = 0; ///< ranks, each with some rows of every tensor; 0: not so
-    bool in_slices = false;    ///< of each tensor's elements in a row (ZeRO-3), not of its rows
+    index_t fully_sharded = 0; ///< the ranks that share the rows of every tensor; 0: none
+    bool in_slices = false;    ///< if fully sharded, cuts flat slices (ZeRO-3) instead of rows
 
     index_t stage_ranks() const { return tensor * data; }
     index_t ranks() const { return fully_sharded ? fully_sharded : stage_ranks() * pipeline; }
 };
 
-/// How the tensors of a model are spread over a mesh, replicas and all.
+/// Finds the distribution of each tensor of a model, with replicas.
 class model_placer {
 public:
     model_placer(model const& described, parallelism const& ranks)
@@ -75,8 +75,8 @@ public:
     }
 
 private:
-    /// Stages hold equally many layers; the first ones have one more if that does not come out
-    /// even.
+    /// The stage of a layer. All stages have the same number of layers, or the first stages have
+    /// one layer more.
     index_t stage_of(index_t layer) const {
         index_t const few = model_.layers / ranks_.pipeline;
         index_t const larger = model_.layers % ranks_.pipeline;

@@ -12,12 +12,12 @@
 #include <exception>
 
 /// \file
-/// The frame of a benchmark over MPI.
+/// The main function of a benchmark over MPI.
 
 namespace bench {
 
-/// Calls `work(world)` for the exit status. One rank prints help and wrong options; any other error
-/// ends all ranks.
+/// Returns the exit status `work(world)`. One rank prints help, and errors in options. Any other
+/// error ends all ranks.
 template <class Work>
 int mpi_main(char const* name, CLI::App const& program, int count, char** words, Work const& work) {
     boost::mpi::environment const environment(count, words);

@@ -13,8 +13,8 @@
 
 namespace bench {
 
-/// Makes cases for ranks on nodes of the same size. Layers have about `bytes` together; matrices
-/// have four times as many, because each rank gets a share of them.
+/// Makes cases for ranks on nodes of the same size. All layers together have about `bytes` bytes.
+/// Matrices have four times that size, because each rank gets only a share of them.
 class node_case_maker {
 public:
     node_case_maker(int ranks, int per_node, index_t bytes)
@@ -27,15 +27,16 @@ public:
 private:
     static constexpr index_t columns = 1024, layers = 4;
 
-    /// The trainers of one node have the rows of each layer in shards, and so has each other node
-    /// of servers.
+    /// The trainers of the first node hold each layer in shards of rows. Each other node has
+    /// servers that hold each layer in the same way.
     redistribution_case to_servers() const {
         return layered("servers", [&](index_vector const& shape, int rank, bool is_source) {
             return is_source == (rank < per_node_) ? shard_on_node(shape, rank) : no_part(2);
         });
     }
 
-    /// Half of the nodes are trainers, each a replica in shards; each server wants everything.
+    /// Half of the nodes have trainers; each of these nodes holds a replica, in shards. Each server
+    /// wants whole layers.
     redistribution_case to_whole() const {
         return layered("whole", [&](index_vector const& shape, int rank, bool is_source) {
             bool const is_trainer = rank / per_node_ < ranks_ / per_node_ / 2;
@@ -52,7 +53,7 @@ private:
         });
     }
 
-    /// A block-cyclic matrix becomes rows.
+    /// A block-cyclic matrix is redistributed by rows.
     redistribution_case cyclic(index_t block) const {
         index_vector const shape{4 * rows_, columns};
         auto const tensor_on = [&](block_grid const& grid) {
@@ -73,7 +74,8 @@ private:
         return slab(shape, 0, per_node_, rank % per_node_);
     }
 
-    /// Some tensors; `part_of(shape, rank, is_source)` says who has what.
+    /// A case with several tensors. `part_of(shape, rank, is_source)` gives the elements of each
+    /// rank.
     redistribution_case layered(std::string name, auto const& part_of) const {
         redistribution_case result{std::move(name), ranks_, {}, {}, {}, {}};
         for (index_t layer = 0; layer < layers; ++layer) {
@@ -89,7 +91,7 @@ private:
         return result;
     }
 
-    /// The last source is the last target.
+    /// Adds a piece: the last target is the last source.
     static void add_piece(redistribution_case& result) {
         auto const origin = index_vector::filled(2, 0);
         result.pieces.push_back({result.sources.size() - 1, result.targets.size() - 1, origin,

@@ -1,8 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 /// \file
-/// How long redistribution takes between nodes, beside what the simulator says, and which bytes
-/// their links carry. Run by nodes.py, on nodes that it makes.
+/// Measures redistribution between nodes: its time, beside the simulated time, and the bytes on
+/// each link. The script nodes.py makes the nodes and runs this program.
 
 #include "method_chain.hpp"
 #include "method_private.hpp"
@@ -43,7 +43,7 @@ struct options {
     std::string json;
 };
 
-/// The bytes that a link has carried, or is to carry.
+/// The bytes that a link has carried, or will carry by a plan.
 struct link_bytes {
     index_t in = 0;
     index_t out = 0;
@@ -53,7 +53,7 @@ struct link_bytes {
     }
 };
 
-/// The bytes that the only link of this rank's node has carried so far, by the system's counters.
+/// The bytes that the only link of this rank's node has carried so far, as the system counts them.
 link_bytes counted_bytes() {
     std::ifstream file("/proc/net/dev");
     for (std::string line; std::getline(file, line);) {
@@ -69,7 +69,7 @@ link_bytes counted_bytes() {
     throw std::runtime_error("there is no interface eth0; start this by nodes.py");
 }
 
-/// A method, and the bytes that the link of its node carries in its last run.
+/// A method that also counts the bytes on its node's link during its last run.
 class counted_method : public method {
 public:
     counted_method(setting const& where, std::unique_ptr<method> inner, link_bytes& latest)
@@ -77,7 +77,7 @@ public:
 
     void run() override {
         inner_->run();
-        if (std::exchange(is_first_, false)) { // nobody measures the time of this run
+        if (std::exchange(is_first_, false)) { // the time of this run is not measured
             world_.barrier();
             before_ = counted_bytes();
         }
@@ -94,7 +94,7 @@ private:
     boost::mpi::communicator world_;
     std::unique_ptr<method> inner_;
     link_bytes& latest_;
-    mutable link_bytes before_; ///< when all ranks had ended the run before
+    mutable link_bytes before_; ///< the count when all ranks had ended the previous run
     bool is_first_ = true;
 };
 
@@ -104,7 +104,7 @@ struct simulated_contestant {
     std::function<reshard::simulation()> simulate;
 };
 
-/// The plan of the library for a case.
+/// Simulates the library's plan for a case.
 reshard::simulation simulated(redistribution_case const& moved, reshard::network const& over,
                               reshard::options const& chosen) {
     auto const layout_on = [&](std::vector<case_tensor> const& tensors) {
@@ -121,7 +121,7 @@ reshard::simulation simulated(redistribution_case const& moved, reshard::network
         over);
 }
 
-/// Each pair of ranks at the same time.
+/// The flows of `MPI_Alltoallw`: all pairs of ranks at the same time.
 std::vector<reshard::simulated_flow> pair_flows(redistribution_case const& moved) {
     std::vector<reshard::simulated_flow> flows;
     for (int sender = 0; sender < moved.ranks; ++sender)
@@ -154,7 +154,7 @@ std::vector<simulated_contestant> contestants_of(redistribution_case const& move
     return contestants;
 }
 
-/// The bytes that the links of all nodes have to carry.
+/// By node, the bytes that its link carries in a simulation.
 std::vector<link_bytes> planned_bytes(reshard::simulation const& run, std::size_t nodes) {
     std::vector<link_bytes> planned(nodes);
     for (reshard::simulation::link const& link : run.links)
@@ -165,7 +165,7 @@ std::vector<link_bytes> planned_bytes(reshard::simulation const& run, std::size_
     return planned;
 }
 
-/// The bytes that the links of all nodes have carried, as each rank has counted them on its node.
+/// By node, the bytes that its link has carried, as its first rank has counted them.
 std::vector<link_bytes> gathered_bytes(boost::mpi::communicator const& world, int per_node,
                                        link_bytes const& own) {
     std::vector<link_bytes> carried(static_cast<std::size_t>(world.size() / per_node));
@@ -179,7 +179,7 @@ std::vector<link_bytes> gathered_bytes(boost::mpi::communicator const& world, in
     return carried;
 }
 
-/// The greatest difference of a link in one direction, over the bytes of the busiest.
+/// The greatest difference on a link in one direction, divided by the bytes of the busiest link.
 double difference(std::vector<link_bytes> const& carried, std::vector<link_bytes> const& planned) {
     index_t most = 1, off = 0;
     for (std::size_t node = 0; node < planned.size(); ++node) {
@@ -197,7 +197,7 @@ index_t sum_out(std::vector<link_bytes> const& links) {
     return sum;
 }
 
-/// Measures a case, adds a row a method, and says whether every element was right.
+/// Measures a case, and adds a row for each method. True if every element was right.
 bool measure(boost::mpi::communicator const& world, redistribution_case const& moved,
              options const& chosen, std::vector<std::string>& rows) {
     stage stage(world, moved);

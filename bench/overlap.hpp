@@ -9,11 +9,12 @@
 #include <vector>
 
 /// \file
-/// What one rank has and another wants, as hand-written code sees it: run by run along each axis.
+/// The elements that one rank has and another wants, as hand-written code sees them: run by run
+/// along each axis.
 
 namespace bench {
 
-/// Indices that are consecutive on both sides, by their positions in the two local arrays.
+/// Indices that are consecutive on both sides, with their positions in the two local arrays.
 struct shared_run {
     index_t source = 0;
     index_t target = 0;
@@ -51,10 +52,10 @@ inline std::vector<shared_run> shared_runs(std::vector<interval> const& source,
     return runs;
 }
 
-/// The elements of a piece that lie in a part of the source and in one of the target.
+/// The elements of a piece that one rank has in its source and another in its target.
 struct overlap {
     std::vector<std::vector<shared_run>> axes; ///< by source axis
-    index_vector source_strides;               ///< of the local arrays, by source axis
+    index_vector source_strides;               ///< strides of the local array, by source axis
     index_vector target_strides;
 
     overlap(case_piece const& piece, rank_part const& source, rank_part const& target) {
@@ -90,14 +91,14 @@ struct overlap {
                            [](auto const& runs) { return runs.size() == 1; });
     }
 
-    /// True if the elements lie in one piece, in order, on that side.
+    /// True if the elements are contiguous and in order on that side.
     bool is_dense(index_vector const& strides) const {
         return is_box() && reshard::detail::is_row_major(shape(), strides);
     }
 
-    /// The place of the first element in its local array.
+    /// The position of the first element in its local array.
     ///
-    /// \pre there is one
+    /// \pre the overlap has elements
     index_t first_place(index_t shared_run::*side, index_vector const& strides) const {
         index_t index = 0;
         for (std::size_t axis = 0; axis < axes.size(); ++axis)
@@ -108,14 +109,14 @@ struct overlap {
 
 /// Elements that are evenly spaced on both sides.
 struct shared_line {
-    index_t source = 0; ///< the first element's place
+    index_t source = 0; ///< the first element's position
     index_t target = 0;
     index_t source_step = 0;
     index_t target_step = 0;
     index_t length = 0;
 };
 
-/// Calls `visit(shared_line)` for all elements, source axis `order[0]` outermost.
+/// Calls `visit(shared_line)` for all lines. Source axis `order[0]` is the outermost loop.
 template <class Visit>
 void for_each_line(overlap const& shared, permutation order, Visit const& visit,
                    shared_line const& outer = {}, std::size_t depth = 0) {
@@ -139,13 +140,14 @@ void for_each_line(overlap const& shared, permutation order, Visit const& visit,
     }
 }
 
-/// What one rank gives another, of one piece.
+/// The elements of one piece that one rank sends to another.
 struct given_piece {
     case_piece const* piece;
     overlap shared;
 };
 
-/// All that rank `sender` gives rank `receiver`, piece by piece; only pieces that have elements.
+/// The elements that rank `sender` sends to rank `receiver`, by piece. Pieces without elements are
+/// omitted.
 inline std::vector<given_piece> given(redistribution_case const& moved, int sender, int receiver) {
     std::vector<given_piece> pieces;
     for (case_piece const& piece : moved.pieces) {

@@ -12,11 +12,11 @@
 #include <string_view>
 
 /// \file
-/// How much memory a piece of work needed at most, as the system counts it.
+/// The most memory that a piece of work needs, as the system counts it.
 
 namespace bench {
 
-/// A line of the process's status, in bytes; 0 if the system has no such line.
+/// The value of a line of the process's status, in bytes; 0 if the system has no such line.
 inline std::int64_t status_bytes(std::string_view name) {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);)
@@ -25,22 +25,23 @@ inline std::int64_t status_bytes(std::string_view name) {
     return 0;
 }
 
-/// Measures from its construction on, beside the memory in use then.
+/// Measures memory from its construction on, without the memory that is in use at that time.
 class peak_memory {
 public:
     peak_memory() {
         malloc_trim(0);
-        std::ofstream("/proc/self/clear_refs") << "5\n"; // the peak begins again
+        std::ofstream("/proc/self/clear_refs") << "5\n"; // resets the peak
         before_ = status_bytes("VmRSS");
         shared_before_ = status_bytes("RssShmem");
     }
 
-    /// The most bytes that were in use at a time, beyond those at the beginning.
+    /// The most bytes that were in use at one time, minus the bytes in use at the construction.
     std::int64_t bytes() const {
         return std::max<std::int64_t>(0, status_bytes("VmHWM") - before_);
     }
 
-    /// The bytes of shared memory, others' among it, that came into use since then.
+    /// The bytes of shared memory that came into use since the construction, including other
+    /// processes' memory.
     std::int64_t shared_bytes() const {
         return std::max<std::int64_t>(0, status_bytes("RssShmem") - shared_before_);
     }

@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 /// \file
-/// How long planning takes: models that move from one layout to another, on one core.
+/// Measures how long planning takes on one core: models move from one layout to another.
 
 #include "balance_job.hpp"
 #include "growth.hpp"
@@ -51,12 +51,12 @@ struct prepared_job {
 struct measurement {
     std::string job;
     std::string_view layouts; ///< listed, or compact
-    std::string_view scope;   ///< all, one, or gets: what one rank is given
+    std::string_view scope;   ///< all, one, or gets: the transfers to one rank
     std::string_view form;    ///< transfers, patterns, cost, or rounds
     job_numbers found;
     double seconds = 0;
     std::int64_t answer_bytes = 0;
-    std::int64_t peak_bytes = 0; ///< with the answer
+    std::int64_t peak_bytes = 0; ///< including the answer
 
     std::int64_t extra_bytes() const {
         return std::max<std::int64_t>(0, peak_bytes - answer_bytes);
@@ -110,8 +110,8 @@ void count(reshard::plan const& plan, job_numbers& job_numbers) {
     job_numbers.bytes = bytes_of(plan);
 }
 
-/// Each tensor has the transfers of its pattern: the tensors of these jobs are whole pieces of one
-/// data type.
+/// Each tensor has the transfers of its pattern, because in these jobs each tensor is one piece and
+/// keeps its data type.
 void count(reshard::detail::pattern_plan const& plan, job_numbers& job_numbers) {
     std::vector<index_t> elements;
     for (reshard::detail::placed_pattern const& pattern : plan.patterns) {
@@ -125,7 +125,7 @@ void count(reshard::detail::pattern_plan const& plan, job_numbers& job_numbers) 
     }
 }
 
-/// The figures of a plan, without listing it.
+/// Counts the figures of a plan without listing it.
 void count(reshard::plan_cost const& cost, job_numbers& job_numbers) {
     job_numbers.transfers = static_cast<std::size_t>(cost.transfers);
     job_numbers.bytes = cost.bytes;
@@ -146,12 +146,12 @@ std::int64_t answer_bytes(reshard::detail::plan_rounds const& rounds) {
     return static_cast<std::int64_t>(rounds.rounds.size() * sizeof(reshard::detail::plan_round));
 }
 
-/// Times `make()` several times; the quickest counts, and the memory of the first.
+/// Measures `make()` several times. Keeps the shortest time, and the memory of the first call.
 template <class Make>
 void measure(int repeat, Make&& make, measurement& m) {
     for (int i = 0; i < repeat; ++i) {
         std::optional<peak_memory>
-            memory; // it returns memory that the allocator has kept: once is enough
+            memory; // returns the allocator's memory to the system: needed once
         if (i == 0)
             memory.emplace();
         stopwatch const watch;
@@ -207,7 +207,7 @@ struct options {
     std::string plot;
 };
 
-/// True if the job is systems of trainers and servers, or one of them.
+/// True if the job is m2n, or one of its systems.
 bool is_m2n(std::string_view job) {
     return job == "m2n" || std::ranges::count(m2n_systems, job, &m2n_system::name) > 0;
 }
@@ -233,7 +233,7 @@ options read(CLI::App& program, int count, char** words) {
     return chosen;
 }
 
-/// Measures jobs, prints a line of each, and keeps it.
+/// Measures jobs, prints a line for each, and keeps its figures.
 class bench_run {
 public:
     explicit bench_run(options const& chosen) : chosen_(chosen) {
@@ -273,8 +273,8 @@ public:
         }
     }
 
-    /// Job G for twenty times as many ranks: the bytes that all of them send and receive, not
-    /// listed.
+    /// Measures job G with twenty times its ranks: the bytes that all ranks send and receive,
+    /// without a list of transfers.
     void run_wide() {
         auto const compact = prepared(layout_of(llama3_405b, {.fully_sharded = 10'000}),
                                       layout_of(llama3_405b, {.fully_sharded = 7'500}));
@@ -287,9 +287,8 @@ public:
         keep(m, m.found.bytes == 811'706'777'600 && m.found.transfers == transfers);
     }
 
-    /// The bytes that one rank receives, as the number of senders grows: every time an eighth of
-    /// the eight layers of stage 8 in bf16, except the norms, which it has whole. Only the number
-    /// of rows grows.
+    /// Measures how planning for one rank grows with the number of senders. The rank always
+    /// receives an eighth of the eight layers of stage 8 in bf16, and their norms whole.
     void run_scale() {
         std::vector<std::pair<double, double>> size_and_seconds;
         plot_series series{"transfers / 1000", {}}, as_patterns{"patterns, ms", {}},
@@ -324,14 +323,14 @@ public:
         plot.write(chosen_.plot);
     }
 
-    /// How busy the busiest is.
+    /// Measures the load of the busiest sender and link.
     void run_balance() {
         balance_run run(chosen_.repeat);
         run.run();
         rows_.insert(rows_.end(), run.rows().begin(), run.rows().end());
     }
 
-    /// Trainers and servers on many nodes.
+    /// Measures trainers and servers on many nodes.
     void run_m2n() {
         m2n_run run(chosen_.repeat);
         for (m2n_system const& system : m2n_systems)
@@ -341,7 +340,7 @@ public:
         all_as_expected_ = all_as_expected_ && run.all_as_expected();
     }
 
-    /// \return false if a number differed from the known one
+    /// \return false if a number differs from the known number
     bool finish() const {
         if (!chosen_.json.empty())
             write_json_list(chosen_.json, rows_);
@@ -349,7 +348,7 @@ public:
     }
 
 private:
-    /// What rank 0 gives and gets, picked out of a plan for everybody.
+    /// The figures of rank 0, selected from a plan for all ranks.
     static job_numbers expected_of_one(job const& wanted, prepared_job const& ready) {
         reshard::plan plan = reshard::make_plan(ready.problem(), {}, balanced);
         erase_if(plan.transfers, [](reshard::transfer const& transfer) {
@@ -382,7 +381,7 @@ private:
         measure(chosen_.repeat, cost, m);
     }
 
-    /// Within 150 MB a rank: 190 MB are needed at once.
+    /// Plans rounds within 150 MB per rank. Without rounds, a rank needs 190 MB.
     void rounds(prepared_job const& ready, measurement& m) const {
         auto const make = [&] {
             reshard::detail::plan_problem const problem = ready.problem();
@@ -403,7 +402,7 @@ private:
     bool all_as_expected_ = true;
 };
 
-/// Measures the requested jobs; false if a number differs from the known one.
+/// Measures the requested jobs. False if a number differs from the known number.
 bool run(options const& chosen) {
     bench_run run(chosen);
     for (job const& wanted : all_jobs)

@@ -10,7 +10,7 @@
 /// \file
 /// The functions of ScaLAPACK that the benchmarks call.
 
-// ScaLAPACK comes without headers.
+// ScaLAPACK has no headers.
 extern "C" {
 int Csys2blacs_handle(MPI_Comm world);
 void Cfree_blacs_system_handle(int handle);
@@ -23,7 +23,7 @@ void Cpdgemr2d(int rows, int columns, double* source, int source_row, int source
 
 namespace bench {
 
-/// A grid of processes, freed with its object. Other processes have the context -1.
+/// A grid of processes, freed with its object. Processes outside the grid have the context -1.
 class process_grid {
 public:
     /// `ranks[i + rows * j]` is at row `i`, column `j`.

@@ -10,14 +10,14 @@
 #include <vector>
 
 /// \file
-/// Which elements of an array a rank holds.
+/// The elements of an array that a rank holds.
 
 namespace bench {
 
 using reshard::index_t;
 using reshard::index_vector;
 
-/// Global indices along one axis, half open.
+/// A half-open interval of global indices along one axis.
 struct interval {
     index_t begin = 0;
     index_t end = 0;
@@ -27,8 +27,8 @@ struct interval {
     bool operator==(interval const&) const = default;
 };
 
-/// What one rank holds: all combinations of the intervals along each axis, as one dense row-major
-/// array.
+/// The elements that one rank holds, as one dense row-major array: all combinations of the
+/// intervals along each axis.
 struct rank_part {
     std::vector<std::vector<interval>> axes;
 
@@ -48,7 +48,7 @@ struct rank_part {
     bool operator==(rank_part const&) const = default;
 };
 
-/// No element of an array of that many axes.
+/// No elements, of an array with `ndim` axes.
 inline rank_part no_part(std::size_t ndim) { return {std::vector<std::vector<interval>>(ndim)}; }
 
 /// A whole array.
@@ -59,14 +59,14 @@ inline rank_part whole_part(index_vector const& shape) {
     return result;
 }
 
-/// Slab `i` of `count` equal ones along an axis; the other axes are whole.
+/// Slab `i` of `count` equal slabs along an axis. The other axes are whole.
 inline rank_part slab(index_vector const& shape, std::size_t axis, index_t count, index_t i) {
     rank_part result = whole_part(shape);
     result.axes[axis] = {{shape[axis] * i / count, shape[axis] * (i + 1) / count}};
     return result;
 }
 
-/// Every `count`-th block of `block` indices, from block `i` on.
+/// Every `count`-th block of `block` indices, beginning with block `i`.
 inline std::vector<interval> cyclic_part(index_t extent, index_t block, index_t count, index_t i) {
     std::vector<interval> intervals;
     for (index_t begin = i * block; begin < extent; begin += count * block)
@@ -78,7 +78,7 @@ inline std::vector<interval> cyclic_part(index_t extent, index_t block, index_t 
 struct block_grid {
     index_vector grid;
     index_vector block;
-    index_t first = 0; ///< the rank at the first place of the grid; the others follow
+    index_t first = 0; ///< the rank at the first position of the grid; the others follow
 
     index_t places() const { return reshard::element_count(grid); }
 
@@ -97,7 +97,7 @@ struct block_grid {
     }
 };
 
-/// One block for each position of a grid, as equal as possible except for the last ones.
+/// One block for each position of a grid, all equal, except that the last blocks may be shorter.
 inline block_grid blocks(index_vector const& shape, index_vector const& grid) {
     index_vector block;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)

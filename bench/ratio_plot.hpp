@@ -16,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// A picture of how near methods come to the bound: a group of bars a case, warm beside cold.
+/// A plot that compares methods with the bound: a group of bars for each case, warm beside cold.
 
 namespace bench {
 
@@ -32,7 +32,7 @@ public:
         }
     }
 
-    /// \throws std::runtime_error when the file cannot be written
+    /// \throws std::runtime_error if the file cannot be written
     void write(std::string const& path) const {
         std::string const title =
             "Redistribution on " + std::to_string(all_.empty() ? 0 : all_[0].ranks) + " ranks";
@@ -55,7 +55,7 @@ private:
     using words = std::vector<std::string>;
 
     static constexpr double left = 96, top = 90, bar = 7, panel_width = 300, panel_gap = 40;
-    static constexpr double most = 1.2; ///< the highest ratio that is shown as it is
+    static constexpr double most = 1.2; ///< longer bars are cut to this ratio
 
     static void note(words& list, std::string const& word) {
         if (std::find(list.begin(), list.end(), word) == list.end())

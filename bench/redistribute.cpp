@@ -1,8 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 /// \file
-/// How long redistribution takes, beside the bound and what one would write by hand. Run under
-/// mpiexec.
+/// Measures redistribution, beside the bound and beside hand-written code. Run it under mpiexec.
 
 #include "cases.hpp"
 #include "method_arena.hpp"
@@ -62,7 +61,7 @@ struct options {
     std::optional<reshard::network> over;
 };
 
-/// The methods that this build has, beside the bound. A new one needs no more than a line here.
+/// The methods of this build, without the bound. A new method needs only a line here.
 std::vector<contestant> all_methods(redistribution_case const& moved) {
     auto const program = program_of(moved);
     std::vector<contestant> contestants;
@@ -84,7 +83,7 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     auto const add_private = [&](std::string name, exchange on_node, bool relays = false,
                                  std::optional<ways> const& forced = {}) {
         reshard::options const how{.program = program,
-                                   .processes_per_node = relays ? 1u : 0u, // as if each were a node
+                                   .processes_per_node = relays ? 1u : 0u, // each rank is a node
                                    .between_nodes = relays ? reshard::detail::all_relays()
                                                            : reshard::balanced_senders(),
                                    .on_node = on_node};
@@ -102,9 +101,9 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     return contestants;
 }
 
-/// True for methods that are measured if none was requested. Measured only by name: the choices of
-/// `private` (`ring`), and methods that differ for replicas alone (`relayed`, `relayed-ring`).
-/// `fresh` is measured for cold targets, which it is for.
+/// True for methods that are measured if none was requested. The variants that `private` chooses
+/// from are measured only by request, and so are `relayed` and `relayed-ring`, which differ only
+/// for replicas. `fresh` is measured only for cold targets.
 bool is_shown(std::string const& name, redistribution_case const& moved, bool warm) {
     constexpr std::string_view on_request[] = {"ring", "cached",  "streamed",
                                                "read", "relayed", "relayed-ring"};
@@ -113,7 +112,7 @@ bool is_shown(std::string const& name, redistribution_case const& moved, bool wa
     return (name != "solo" || moved.ranks == 1) && (name != "fresh" || !warm);
 }
 
-/// The two variants of the bound, then the methods that were asked for.
+/// The two variants of the bound, then the requested methods.
 std::vector<contestant> contestants_of(options const& chosen, redistribution_case const& moved,
                                        bool warm) {
     std::vector<contestant> contestants;
@@ -175,7 +174,7 @@ void read(CLI::App& program, int count, char** words, options& chosen) {
         chosen.cases = names_of_cases();
 }
 
-/// True if a case that needs no message has none of this library.
+/// True if this library sends no messages in a case that needs none.
 bool is_silent(measurement const& measurement, index_t needed) {
     bool const silent = needed > 0 || measurement.sent.messages == 0;
     if (!silent)
@@ -185,13 +184,13 @@ bool is_silent(measurement const& measurement, index_t needed) {
     return silent;
 }
 
-/// The layout of one side, on grids if its job knows them, since runs are longer there.
+/// The layout of one side: on grids if the case has grids, because their runs are longer.
 reshard::layout known_layout(std::vector<case_tensor> const& tensors, int ranks) {
     auto on_grids = layout_of(tensors);
     return on_grids ? std::move(*on_grids) : listed_layout(tensors, ranks);
 }
 
-/// How long the plan of a case takes over a network, as if it had been measured.
+/// The simulated time of a case's plan over a network, in the form of a measurement.
 measurement simulated(redistribution_case const& moved, reshard::network const& over,
                       measurement const& bound) {
     auto const source = known_layout(moved.sources, moved.ranks);
@@ -209,7 +208,7 @@ measurement simulated(redistribution_case const& moved, reshard::network const& 
     return result;
 }
 
-/// Measures one case; false if something was wrong.
+/// Measures one case. False if an element or the number of messages was wrong.
 bool measure(boost::mpi::communicator const& world, redistribution_case const& moved,
              options const& chosen, std::vector<measurement>& rows) {
     index_t const needed = boost::mpi::all_reduce(
@@ -241,8 +240,7 @@ void write_json(std::string const& path, std::vector<measurement> const& rows) {
     write_json_list(path, objects);
 }
 
-/// True if rank 0 can write its files, which it finds out before anything is measured; their
-/// content stays.
+/// True if rank 0 can write its files, whose content stays. Checked before the first measurement.
 bool can_write(boost::mpi::communicator const& world, options const& chosen) {
     bool can = true;
     if (world.rank() == 0)
@@ -256,7 +254,7 @@ bool can_write(boost::mpi::communicator const& world, options const& chosen) {
     return can;
 }
 
-/// Prints the measurement by which `private` chooses, as this rank made it.
+/// Prints this rank's measurement by which `private` chooses its way.
 void print_ways(reshard::detail::measured_ways const& ways) {
     auto const speed = [](double seconds) {
         return static_cast<double>(reshard::detail::measured_ways::bytes) / seconds / 1e9;

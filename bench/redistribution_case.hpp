@@ -38,25 +38,25 @@ struct case_tensor {
 
 /// A box of a source tensor that becomes a box of a target tensor.
 ///
-/// Pieces are written by hand, or by a few lines for the case: the expected values come from them,
-/// and the library sees only the program.
+/// Pieces are written by hand, or by a few lines of code for the case. The expected values come
+/// from them. The library sees only the program.
 struct case_piece {
     std::size_t source = 0;
     std::size_t target = 0;
     index_vector source_offset;
-    index_vector target_offset; ///< in the axes of the target
-    index_vector shape;         ///< in the axes of the source
+    index_vector target_offset; ///< by target axis
+    index_vector shape;         ///< by source axis
     permutation order;          ///< target axis `j` is source axis `order[j]`
 };
 
-/// One case at one number of ranks.
+/// A case for a given number of ranks.
 struct redistribution_case {
     std::string name;
     int ranks = 0;
     std::vector<case_tensor> sources;
     std::vector<case_tensor> targets;
     std::vector<case_piece> pieces; ///< they tile the targets
-    std::string program; ///< the same in AOA; empty: each target is the source of its name
+    std::string program; ///< the same in AOA; empty: each target is the source with the same name
 
     bool casts() const {
         return std::any_of(pieces.begin(), pieces.end(), [&](case_piece const& piece) {
@@ -70,12 +70,12 @@ struct redistribution_case {
         });
     }
 
-    /// The only tensor of either side, and all of it.
+    /// True if each side has only one tensor, and all of it moves.
     bool is_one_tensor() const { return pieces.size() == 1; }
 };
 
-/// True if the baselines let rank `sender` serve rank `receiver`: of replicas, itself; else by
-/// rotation.
+/// True if rank `sender` serves rank `receiver` in the baselines: a rank with a replica serves
+/// itself; other ranks choose a replica by rotation.
 inline bool serves(case_tensor const& source, int sender, int receiver) {
     std::vector<int> replicas;
     for (int rank = 0; rank < static_cast<int>(source.by_rank.size()); ++rank)
@@ -86,12 +86,12 @@ inline bool serves(case_tensor const& source, int sender, int receiver) {
     return sender == replicas[static_cast<std::size_t>(receiver) % replicas.size()];
 }
 
-/// Where a rank's tensors of one side lie in one piece of memory, each on a line of the cache.
+/// The offsets of a rank's tensors of one side in one piece of memory. Each begins at a cache line.
 ///
 /// \par Units bytes
 struct memory_map {
     std::vector<index_t> begins; ///< by tensor
-    index_t bytes = 0;           ///< of all
+    index_t bytes = 0;           ///< of all tensors
 
     memory_map(std::vector<case_tensor> const& tensors, int rank) {
         constexpr index_t line = 64;

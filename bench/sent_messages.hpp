@@ -8,9 +8,10 @@
 #include <mpi.h>
 
 /// \file
-/// Counts what this process really hands to `MPI_Isend`, through MPI's profiling interface.
+/// Counts the messages that this process really passes to `MPI_Isend`, by MPI's profiling
+/// interface.
 ///
-/// Included by one source file of a program: it defines `MPI_Isend`.
+/// Only one source file of a program may include this header, because it defines `MPI_Isend`.
 
 namespace bench {
 

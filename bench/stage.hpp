@@ -20,7 +20,7 @@
 #include <vector>
 
 /// \file
-/// Where methods compete: the same arrays, in turn, each result checked.
+/// Measures methods in turn on the same arrays, and checks each result.
 
 namespace bench {
 
@@ -29,7 +29,7 @@ struct free_lines {
     static constexpr std::align_val_t line{64};
 };
 
-/// Memory that begins on a line of the cache.
+/// Memory that begins at a cache line.
 using line_memory = std::unique_ptr<std::byte, free_lines>;
 
 inline line_memory new_memory(index_t bytes) {
@@ -37,7 +37,7 @@ inline line_memory new_memory(index_t bytes) {
         static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), free_lines::line)));
 }
 
-/// Lets MPI set up its resources, so that no method is charged for it.
+/// Makes MPI set up its resources, so that no method's time includes this.
 inline void warm_up(boost::mpi::communicator const& world) {
     constexpr int count = 1 << 18;
     auto const ranks = static_cast<std::size_t>(world.size());
@@ -46,7 +46,7 @@ inline void warm_up(boost::mpi::communicator const& world) {
         MPI_Alltoall(out.data(), count, MPI_DOUBLE, in.data(), count, MPI_DOUBLE, world);
 }
 
-/// One case on all ranks. Every member function is collective.
+/// Measures one case on all ranks. Every member function is collective.
 class stage {
 public:
     stage(boost::mpi::communicator const& world, redistribution_case const& moved)
@@ -59,7 +59,7 @@ public:
         fill_sources(moved, world.rank(), source_.get());
     }
 
-    /// The target exists, and the method is prepared: only `run` counts.
+    /// Measures only `run`: the target exists, and the method is prepared.
     std::vector<measurement> measure_warm(std::vector<contestant> const& contestants,
                                           int repetitions) {
         line_memory const target = new_memory(target_bytes_);
@@ -77,7 +77,7 @@ public:
         return results;
     }
 
-    /// The target is allocated, and all is prepared, on the clock.
+    /// Measures the allocation of the target and the preparation, too.
     std::vector<measurement> measure_cold(std::vector<contestant> const& contestants,
                                           int repetitions) {
         std::vector<measurement> results;
@@ -90,7 +90,7 @@ public:
         return results;
     }
 
-    /// True if every element of every result was right on this rank, and the source is as it was.
+    /// True if every element of every result was right on this rank, and the source is unchanged.
     bool all_right() const {
         line_memory const fresh = new_memory(source_bytes_);
         std::memset(fresh.get(), 0, static_cast<std::size_t>(source_bytes_));
@@ -124,8 +124,7 @@ private:
         std::memset(target, 0xFF, static_cast<std::size_t>(target_bytes_));
     }
 
-    /// Prepares a method and runs it once, to see what memory it needs; null if it cannot do the
-    /// case.
+    /// Prepares a method and runs it once, to measure its memory; null if it cannot do the case.
     std::unique_ptr<method> prepared_first(contestant const& contestant, std::byte* target,
                                            measurement& result) {
         if (!contestant.refusal.empty())
@@ -133,7 +132,7 @@ private:
         peak_memory const memory;
         auto prepare = contestant.prepare(setting_with(contestant.owns_target ? nullptr : target));
         prepare->run();
-        // The targets of neighbours that a rank writes do not count as its memory.
+        // A rank may write its neighbours' targets; these do not count as its memory.
         index_t const targets = std::max<index_t>(target_bytes_, memory.shared_bytes());
         result.peak_extra_bytes = largest(memory.bytes() - (contestant.owns_target ? targets : 0));
         return prepare;
@@ -180,7 +179,8 @@ private:
             boost::mpi::all_reduce(world_, own, boost::mpi::maximum<double>()));
     }
 
-    /// Notes the messages of all ranks since `before`, as the method says or as was counted.
+    /// Stores the messages of all ranks since `before`: the method's own figures, or the counted
+    /// messages.
     void finish(method const& used, traffic const& before, measurement& result) const {
         traffic const own_traffic = used.sent().value_or(
             traffic{all_sent.bytes - before.bytes, all_sent.messages - before.messages});

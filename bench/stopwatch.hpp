@@ -7,11 +7,11 @@
 #include <ctime>
 
 /// \file
-/// How long something takes.
+/// Clocks that measure how long work takes.
 
 namespace bench {
 
-/// Runs from its construction on.
+/// Measures the time from its construction on.
 class stopwatch {
 public:
     double seconds() const {
@@ -22,8 +22,8 @@ private:
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-/// The processor time of this process from its construction on: other programs on the machine
-/// hardly count, but waiting for other processes does if it spins.
+/// Measures the processor time of this process from its construction on. Other programs on the
+/// machine hardly change it. It includes waiting that spins.
 class processor_stopwatch {
 public:
     double seconds() const {

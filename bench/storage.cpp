@@ -1,8 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 /// \file
-/// How long checkpoints take to be written, read and opened, beside `write` and `read` of the same
-/// bytes by the same number of processes, and how long other libraries take. Run under mpiexec.
+/// Measures how long it takes to write, read and open checkpoints, beside `write` and `read` of the
+/// same bytes by the same number of processes, and beside formats of other libraries. Run it under
+/// mpiexec.
 
 #include "gguf_file.hpp"
 #include "json_list.hpp"
@@ -49,7 +50,7 @@ struct bench_options {
     std::vector<std::string> checkpoints; ///< NAME=PATH
 };
 
-/// A model of equal matrices.
+/// A model whose tensors are equal matrices.
 struct matrices {
     index_t count = 0;
     index_vector shape;
@@ -58,14 +59,14 @@ struct matrices {
     index_t bytes() const { return count * byte_count(element_count(shape), dtype); }
 };
 
-/// 291 tensors of bf16, as a model of 8 billion parameters has, or 16 of f32.
+/// 291 tensors of bf16, as in a model of 8 billion parameters, or 16 tensors of f32.
 matrices model_of(std::string const& keys, index_t mebibytes) {
     if (keys == "few")
         return {16, {mebibytes * 4, 4096}, data_type::f32};
     return {291, {std::max<index_t>(8, mebibytes * 448 / 1024), 4096}, data_type::bf16};
 }
 
-/// How a matrix lies on the ranks.
+/// How a matrix is spread over the ranks.
 enum class spread { rows, columns, transposed, whole };
 
 shard_descriptor shard_of(matrices const& model, index_t i, spread spread, index_t rank,
@@ -82,7 +83,7 @@ shard_descriptor shard_of(matrices const& model, index_t i, spread spread, index
     return {"layers." + std::to_string(1000 + i) + ".weight", model.dtype, global, region, {}};
 }
 
-/// The tensors of one rank in one block of memory that was written to.
+/// The tensors of one rank, in one block of memory that was written to before.
 class tensors {
 public:
     tensors(matrices const& model, spread spread, index_t rank, index_t size)
@@ -129,7 +130,7 @@ private:
     std::vector<std::byte> memory_;
 };
 
-/// The tensors of a checkpoint, of each the rank's part along the first axis.
+/// The shards of a rank: for each tensor of a checkpoint, a share along the first axis.
 std::vector<shard_descriptor> rows_of(catalog const& stored, index_t rank, index_t size) {
     std::vector<shard_descriptor> shards;
     for (catalog_entry const& entry : stored) {
@@ -148,7 +149,7 @@ void require(bool is_good, char const* noun) {
         throw std::runtime_error(noun);
 }
 
-/// `write` into a new file.
+/// Calls `write` on a new file.
 void write_plain(std::string const& path, std::vector<std::byte> const& bytes) {
     int const file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
     require(file >= 0, "a file of the reference cannot be created");
@@ -160,7 +161,7 @@ void write_plain(std::string const& path, std::vector<std::byte> const& bytes) {
     ::close(file);
 }
 
-/// `read` of a file into memory that was written to before.
+/// Calls `read` on a file, into memory that was written to before.
 void read_plain(std::string const& path, std::vector<std::byte>& bytes) {
     int const file = ::open(path.c_str(), O_RDONLY);
     require(file >= 0, "a file of the reference cannot be opened");
@@ -172,8 +173,8 @@ void read_plain(std::string const& path, std::vector<std::byte>& bytes) {
     ::close(file);
 }
 
-/// Copies a file, or all in a directory, by large writes as savers do: how a file was written decides
-/// how large the pages are that it has in memory.
+/// Copies a file, or all files of a directory, by large writes, as savers do. The size of the
+/// writes decides the size of the file's pages in memory.
 void copy_all(std::filesystem::path const& from, std::filesystem::path const& to) {
     if (std::filesystem::is_directory(from))
         std::filesystem::create_directory(to);
@@ -186,10 +187,10 @@ void copy_all(std::filesystem::path const& from, std::filesystem::path const& to
 
 using action = std::function<void()>;
 
-/// One of two things that are measured in turn.
+/// One of two actions that are measured in turn.
 struct contestant {
     action work;
-    action before = [] {}; ///< is not measured
+    action before = [] {}; ///< an action before each run, which is not measured
 };
 
 struct contest {
@@ -276,7 +277,7 @@ private:
         }
     }
 
-    /// How long the job waits for a save in the background, beside a copy of its tensors.
+    /// Measures how long the job waits for a save in the background, beside a copy of its tensors.
     void asynchronous(std::string const& where) {
         if (!is_asked("async"))
             return;
@@ -308,7 +309,7 @@ private:
         save_options options{.form = save_form::huggingface};
         options.writing.sync = false;
         options.writing.most_file_bytes =
-            model().bytes() / 8; // a file is written by one process at a time
+            model().bytes() / 8; // one process writes a file at a time
         tensors have = part(spread::rows);
         tensors tensors(model(), spread::whole, 0, ranks_.rank() == 0 ? 1 : 0);
         compare(where,
@@ -324,7 +325,8 @@ private:
         removing("alone")();
     }
 
-    /// Saves in the formats of other libraries beside one in ours, which has no digests either.
+    /// Measures saves in the formats of other libraries, beside a save in our format without
+    /// digests.
     void saves_of_others(std::string const& where) {
         for (std::string const format : {"torch_dcp", "megatron_torch_dist", "paddle_flex"}) {
             if (!is_asked("save_" + format))
@@ -414,10 +416,10 @@ private:
                         {[&] { read_plain(own_file(), plain.memory()); }}});
     }
 
-    /// Checkpoints in the formats of other libraries.
+    /// Measures loads of checkpoints in the formats of other libraries.
     void others(std::string const& where) {
         matrices many = model();
-        if (many.dtype == data_type::bf16) // which NumPy lacks
+        if (many.dtype == data_type::bf16) // NumPy has no bf16
             many.dtype = data_type::f16;
         matrices const matrices{1, {many.count * many.shape[0], many.shape[1]}, many.dtype};
         for (char const* const format :
@@ -453,7 +455,7 @@ private:
         load_other(where, "gguf", path("other.gguf"));
     }
 
-    /// An existing checkpoint; a copy of it is read, which lies beside ours.
+    /// Measures loads of an existing checkpoint, from a copy of it in the same directory as ours.
     void bring_other(std::string const& where, std::string const& name,
                      std::filesystem::path const& from) {
         if (!is_asked(name))
@@ -463,9 +465,10 @@ private:
         load_other(where, name, copy);
     }
 
-    /// Loads it by rows, beside the same tensors saved by us and beside a copy of its files.
+    /// Loads the checkpoint `other` by rows, beside the same tensors in our format, and beside a
+    /// copy of its files.
     ///
-    /// \param had null, or its source
+    /// \param had the tensors in the checkpoint, if they are known; else null
     void load_other(std::string const& where, std::string const& name, std::string const& other,
                     tensors* had = nullptr) {
         tensors want(
@@ -537,7 +540,7 @@ private:
         return values[values.size() / 2];
     }
 
-    /// \param ending the ending of its lines after the name of the case
+    /// \param ending what follows the name of the case in its lines
     void compare(std::string const& where, contest both, char const* ending = "") {
         if (!is_asked(both.name))
             return;

@@ -19,20 +19,20 @@
 #include <utility>
 
 /// \file
-/// The plan of one rank for a thousand small tensors: made each time, and listed from a type.
+/// The plan of one rank for a thousand small tensors: made at run time, and listed from a type.
 
 namespace bench {
 
 inline constexpr std::size_t typed_tensor_count = 1000;
 
-/// `t000` to `t999`.
+/// The key of tensor `I`, from `t000` to `t999`.
 template <std::size_t I>
 constexpr reshard::detail::fixed_string<5> typed_key() {
     char const text[] = {'t', '0' + I / 100, '0' + I / 10 % 10, '0' + I % 10, '\0'};
     return text;
 }
 
-/// Tensors of 4 KiB on some ranks, the axis `Axis` cut.
+/// Tensors of 4 KiB on `Ranks` ranks, which cut axis `Axis`.
 template <reshard::index_t Ranks, std::size_t Axis, class Numbers>
 struct small_tensors;
 
@@ -46,7 +46,7 @@ struct small_tensors<Ranks, Axis, std::index_sequence<I...>>
 template <reshard::index_t Ranks, std::size_t Axis>
 using thousand_tensors = small_tensors<Ranks, Axis, std::make_index_sequence<typed_tensor_count>>;
 
-/// The least time that `work` takes, of several.
+/// The least time of several calls of `work`.
 template <class Work>
 double quickest(int repeat, Work&& work) {
     double least = 1e9;
@@ -58,7 +58,7 @@ double quickest(int repeat, Work&& work) {
     return least;
 }
 
-/// Plans rank 0 by name between layouts that are known.
+/// Plans the transfers of rank 0, by name, between known layouts.
 inline void plan_by_name(reshard::detail::planned_job& planned_job) {
     reshard::holder_set const me({0});
     reshard::options const options;
@@ -92,7 +92,7 @@ bool run_typed(char const* name, int repeat) {
     return is_right;
 }
 
-/// Measures plans that are types; false if one differs from the plan of run time.
+/// Measures plans that are types; false if one differs from the plan made at run time.
 inline bool run_typed(int repeat) {
     std::printf("1,000 tensors       layouts us    planned us      typed us     times\n");
     bool const rows =

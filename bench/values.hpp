@@ -10,12 +10,13 @@
 #include <cstdint>
 
 /// \file
-/// Every element's value encodes its index in its source tensor, so that each wrong move shows.
+/// Every element's value encodes its index in its source tensor, so that each wrong move is found.
 
 namespace bench {
 
-/// The bits of the value of an element by its number: the number itself as f64; smaller elements
-/// have the upper bits of a multiple of it, which as f32 or bf16 are less than 2.
+/// The bits of an element's value, made from its number. For f64, the value is the number itself.
+/// Smaller types have the upper bits of a multiple of the number; as f32 or bf16, this is less than
+/// 2.
 template <class Bits>
 Bits value_bits(index_t number) {
     if constexpr (sizeof(Bits) == sizeof(double))
@@ -29,7 +30,8 @@ Bits value_bits(index_t number) {
 /// The number of the first element of a source tensor.
 inline index_t first_number(std::size_t source) { return 7919 * static_cast<index_t>(source); }
 
-/// The same value in another type: f32 to bf16 to nearest, ties to even, bf16 to f32, or unchanged.
+/// The same value in another type: f32 to bf16 (to nearest, ties to even), bf16 to f32, or
+/// unchanged.
 template <class To, class From>
 To converted(From bits) {
     if constexpr (sizeof(To) == sizeof(From))
@@ -40,8 +42,8 @@ To converted(From bits) {
         return static_cast<To>(bits) << 16;
 }
 
-/// Calls `work(Source{}, Target{})` with numbers that are as long as elements of two types: f64,
-/// f32 or bf16, both of one type, or f32 and bf16.
+/// Calls `work(Source{}, Target{})` with integers of the elements' sizes. Both types are f64, f32
+/// or bf16, or they are f32 and bf16.
 template <class Work>
 void with_elements(data_type source, data_type target, Work const& work) {
     using half = std::uint16_t;
@@ -91,7 +93,7 @@ inline bool is_right(redistribution_case const& moved, case_piece const& piece,
     return right;
 }
 
-/// True if every element of a rank's target tensors has the value that the pieces say.
+/// True if every element of a rank's target tensors has the value that its piece gives it.
 inline bool is_right(redistribution_case const& moved, int rank, std::byte const* memory) {
     memory_map const map(moved.targets, rank);
     bool right = true;
@@ -107,7 +109,7 @@ inline bool is_right(redistribution_case const& moved, int rank, std::byte const
     return right && checked == held_count;
 }
 
-/// The bytes of the source elements that a rank's target tensors are made of.
+/// The bytes of the source elements from which a rank's target tensors are made.
 inline index_t read_bytes(redistribution_case const& moved, int rank) {
     index_t bytes = 0;
     for (case_piece const& piece : moved.pieces) {

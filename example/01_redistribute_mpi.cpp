@@ -9,8 +9,8 @@
 #include <iostream>
 #include <numeric>
 
-// Two vectors change places over MPI: `weight` is cut over the ranks and becomes whole everywhere,
-// `bias` is whole everywhere and becomes cut. Run it on any number of ranks.
+// Two vectors swap layouts over MPI. At first, `weight` is cut over the ranks and every rank has
+// all of `bias`; afterwards it is the other way round. Run it on any number of ranks.
 
 // [begin]
 int main(int argc, char** argv) {
@@ -21,13 +21,14 @@ int main(int argc, char** argv) {
     constexpr std::int64_t rows = 4;
     std::int64_t const rank = world.rank(), ranks = world.size();
 
-    // What this rank has: rows of `weight`, and all of `bias`. Each element is its global index.
+    // This rank's source: some rows of `weight`, and all of `bias`. Each element is its global
+    // index.
     std::vector<float> weight(rows);
     std::vector<float> bias(static_cast<std::size_t>(rows * ranks));
     std::iota(weight.begin(), weight.end(), static_cast<float>(rows * rank));
     std::iota(bias.begin(), bias.end(), 0.0f);
 
-    // Its target: all of `weight`, and rows of `bias`.
+    // This rank's target: all of `weight`, and some rows of `bias`.
     std::vector<float> all_weights(bias.size());
     std::vector<float> my_bias(weight.size());
 

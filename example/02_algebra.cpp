@@ -6,13 +6,13 @@
 #include <iostream>
 #include <vector>
 
-// The algebra without its text: a query and a key projection are transposed and fused, head by
-// head. Nothing is computed until the end, when only copies of boxes are left.
+// The algebra without AOA text: a query and a key projection are transposed and fused, head by
+// head. No element is computed before the end, when only copies of boxes are left.
 
 int main() {
     using namespace reshard;
 
-    // Two heads, each of two rows, and an input of three columns.
+    // Two heads with two rows each, and an input with three columns.
     std::vector<float> const q{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     std::vector<float> const k{20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
     index_vector const shape{4, 3};
@@ -22,13 +22,13 @@ int main() {
     std::vector<expression> const k_heads = split(program.source("k", shape, data_type::f32), 0, 2);
     program.define("qk", transpose(concat({q_heads[0], k_heads[0], q_heads[1], k_heads[1]}, 0)));
 
-    // The position of each element, before anything moves.
+    // Prints the source of each element, before anything moves.
     for (piece const& piece : explain(program, "qk"))
         std::cout << to_string(piece.target_box()) << " is " << program.sources()[piece.source].key
                   << to_string(piece.source_box()) << '\n';
 
-    // Memory of any strides: both sources are row-major, and so is the target of three rows and
-    // eight columns.
+    // The memory may have any strides. Both sources are row-major, and so is the target with its
+    // three rows and eight columns.
     std::vector<float> qk(24);
     auto const shard_of = [&](char const* key, std::vector<float> const& elements) {
         return const_local_shard{{key, data_type::f32, shape, whole(shape), {}},

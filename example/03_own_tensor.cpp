@@ -7,13 +7,13 @@
 #include <iostream>
 #include <vector>
 
-// A tensor type of your own is supported when `tensor_traits` is specialised for it. Nothing else
-// has to change: here a matrix that is stored column by column, with room to spare between its
-// columns.
+// The library supports a tensor type of yours once you specialise `tensor_traits` for it. Nothing
+// else has to change. Here it is a matrix that is stored column by column, with unused memory
+// between its columns.
 
 namespace my {
 
-/// A matrix as some numerical libraries have it.
+/// A matrix as some numerical libraries store it.
 class matrix {
 public:
     matrix(std::int64_t rows, std::int64_t columns)
@@ -51,9 +51,9 @@ struct reshard::tensor_traits<my::matrix> {
     static double const* data(my::matrix const& t) { return t.data(); }
 };
 
-static_assert(reshard::tensor<my::matrix>); // says what the type lacks
+static_assert(reshard::tensor<my::matrix>); // a compile error here says what the type lacks
 
-/// Makes matrices of many shapes, and compares their behaviour with the adapter's answers.
+/// Makes matrices of many shapes, and compares their behaviour with the answers of `tensor_traits`.
 void check_my_adapter() {
     using namespace reshard;
     testing::check_adapter<my::matrix>(
@@ -69,7 +69,8 @@ int main() {
     using namespace reshard;
     check_my_adapter();
 
-    // A process has a matrix of 4 x 6 in two halves, by rows; it wants all of it, and halves by columns.
+    // A process has a 4 x 6 matrix as two halves by rows. It needs the full matrix, and halves by
+    // columns.
     my::matrix upper(2, 6), lower(2, 6), matrix(4, 6), left(4, 3), right(4, 3);
     for (std::int64_t row = 0; row < 2; ++row)
         for (std::int64_t column = 0; column < 6; ++column) {

@@ -10,15 +10,16 @@
 #include <cstddef>
 #include <iostream>
 
-// A whole redistribution as a type. The compiler plans it: this program does not compile unless the
-// plan is complete and has the cost that is written here. At run time each rank compares its
+// A complete redistribution as a type. The compiler plans it: this program does not compile unless
+// the plan is complete and has the cost that is written here. At run time each rank compares its
 // tensors with the layouts, without messages.
 
 namespace {
 
 using namespace reshard;
 
-// Trained on four tensor-parallel ranks, to be served by two, with query and key in one tensor.
+// Four tensor-parallel ranks trained the model. Two ranks will serve it, with query and key in one
+// tensor.
 struct trained
     : typed::layout<mesh{{"tp", 4}}, typed::tensor<"q", float, index_vector{8, 2}, shard{0}>,
                     typed::tensor<"k", float, index_vector{4, 2}, shard{0}>,
@@ -27,18 +28,18 @@ struct served
     : typed::layout<mesh{{"tp", 2}}, typed::tensor<"qk", float, index_vector{12, 2}, shard{0}>,
                     typed::tensor<"norm", float, index_vector{2}, replicate{}>> {};
 
-// Defines the tensors that are not the source's tensor of the same key.
+// Defines each target tensor that is not simply the source tensor of the same key.
 using qk = typed::concat<0, typed::source_of<trained, "q">, typed::source_of<trained, "k">>;
 using serve = typed::plan<trained, served, typed::definition<"qk", qk>>;
 
-// The first six rows of qk come from the first three ranks, two each, the others from the fourth
-// and, as k, from all four; each rank keeps its own norm.
+// Of qk, rank 0 gets the first six rows, two each from ranks 0 to 2. Rank 1 gets the other rows:
+// two of q from rank 3, and one of k from each of the four ranks. Both ranks keep their own norm.
 static_assert(typed::is_covered<trained> && typed::has_equal_shards<served>);
 static_assert(cost_of<serve>().transfers == 3 + 5 + 2);
 static_assert(cost_of<serve>().by_process[0].bytes_local == 2 * 2 * 4 + 2 * 4);
 static_assert(cost_of<serve>().by_process[0].bytes_in == 4 * 2 * 4);
 
-// The same within one process: half of a shard, transposed.
+// A second plan, within one process: the last four rows of a served shard, transposed.
 struct shard_of_server : typed::layout<mesh{}, typed::tensor<"qk", float, index_vector{6, 2}>> {};
 struct by_columns : typed::layout<mesh{}, typed::tensor<"k", float, index_vector{2, 4}>> {};
 using last_rows = typed::split<typed::source_of<shard_of_server, "qk">, 0, index_vector{2, 4}, 1>;
@@ -53,7 +54,7 @@ int main(int argc, char** argv) {
     boost::mpi::communicator const world;
     int const rank = world.rank();
 
-    // Of each rank: two rows of q, one of k, the norm.
+    // Each trained rank has two rows of q, one row of k, and the norm.
     std::array<float, 8> indices{};
     for (std::size_t i = 0; i < indices.size(); ++i)
         indices[i] = 10 * static_cast<float>(rank) + static_cast<float>(i);
@@ -63,7 +64,7 @@ int main(int argc, char** argv) {
     have.add("k", before, rank, adapt::raw_tensor(&indices[4], {1, 2}));
     have.add("norm", before, rank, adapt::raw_tensor(&indices[6], {2}));
 
-    // Of each rank that serves: six rows of qk, the norm.
+    // Each served rank gets six rows of qk, and the norm.
     std::array<float, 14> filled{};
     if (rank < 2) {
         want.add("qk", after, rank, adapt::raw_tensor(&filled[0], {6, 2}));
@@ -73,8 +74,8 @@ int main(int argc, char** argv) {
     if (rank != 1)
         return 0;
 
-    // Rank 1 has the last two rows of q, which rank 3 had, and then all of k, which it transposes by
-    // itself.
+    // Rank 1 now has the last two rows of q, which came from rank 3, and then all of k. It
+    // transposes k without other ranks.
     std::array<float, 8> columns{};
     state_dict rows, transposed;
     rows.add("qk", shard_of_server{}, 0, adapt::raw_tensor(&filled[0], {6, 2}));

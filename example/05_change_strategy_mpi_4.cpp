@@ -8,16 +8,16 @@
 
 #include <iostream>
 
-// A small mixture of experts was trained on two tensor-parallel times two data-parallel ranks, its
-// Adam state in the buckets of ZeRO-1. Here it moves to four pipeline stages, state and all. Run it
-// on four ranks.
+// A small mixture of experts was trained on two tensor-parallel times two data-parallel ranks, with
+// its Adam state in ZeRO-1 buckets. Here it moves to four pipeline stages, together with its state.
+// Run it on four ranks.
 
 namespace {
 
 // [model]
 using namespace reshard;
 
-/// 13 words, 5 layers, of which the first is dense; 4 experts in each of the others.
+/// 13 words and 5 layers. The first layer is dense; each other layer has 4 experts.
 std::vector<model::parallel_tensor> transformer() {
     std::vector<model::parallel_tensor> tensors{
         {.key = "embed",
@@ -64,7 +64,7 @@ std::vector<tensor_sharding> spread(model::parallelism const& degrees) {
 }
 // [/spread]
 
-/// What one rank has of it, in memory.
+/// The tensors of one rank, in memory.
 struct rank_tensors {
     std::vector<std::vector<std::byte>> memory;
     state_dict shards;
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
         return world.rank() < ranks ? rank_tensors(spread(degrees), world.rank()) : rank_tensors();
     };
 
-    // The first rank makes the model and gives each rank its part.
+    // The first rank makes the model, and each rank gets its shards.
     rank_tensors tensors = on({}, 1), back = on({}, 1);
     std::size_t number = 0;
     for (auto& bytes : tensors.memory)
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
     redistribute(world, tensors.shards, trained.shards);
 
     // [change]
-    // The change of strategy.
+    // Changes the parallel strategy.
     job change = prepare(world, trained.shards, staged.shards);
     run(change);
     // [/change]

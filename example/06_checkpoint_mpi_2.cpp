@@ -14,8 +14,8 @@
 #include <vector>
 
 // Five ways to influence the content of a checkpoint, in a few lines each: other names, other
-// values, who writes, more texts, and tensors that get their memory when they are loaded. Run it on
-// two ranks.
+// values, another writing rank, additional texts, and tensors that get their memory when they are
+// loaded. Run it on two ranks.
 
 namespace {
 
@@ -25,7 +25,8 @@ tensor_view view_of(std::vector<float>& elements) {
     return {elements.data(), data_type::f32, {static_cast<index_t>(elements.size())}, {1}};
 }
 
-/// Each tensor that is wanted is the one in the files whose name has a prefix, converted.
+/// Loads each target tensor from the stored tensor whose name has `prefix` in front, and converts
+/// it.
 any_program from_names_with(std::string const& prefix) {
     return [prefix](catalog const& stored, catalog const* wanted) {
         mapping program(stored);
@@ -38,7 +39,7 @@ any_program from_names_with(std::string const& prefix) {
     };
 }
 
-/// A tensor that is bfloat16 in the files.
+/// A tensor that the files store as bfloat16.
 deferred_tensor as_bfloat16(std::string const& key, tensor_view const& tensor) {
     auto const build = [](std::string const& name, tensor_view const& from) {
         auto const memory = std::make_shared<std::vector<bfloat16>>(
@@ -57,7 +58,7 @@ deferred_tensor as_bfloat16(std::string const& key, tensor_view const& tensor) {
     return {key, tensor, {build}};
 }
 
-/// A tensor that has no memory until it is loaded; it is then in `elements`.
+/// A tensor that gets its memory only when it is loaded; its elements are then in `elements`.
 deferred_tensor not_yet_there(std::string const& key, index_vector const& shape,
                               std::vector<float>& elements) {
     auto const build = [&elements](std::string const& name, tensor_view const& wanted) {
@@ -76,12 +77,12 @@ int main(int argc, char** argv) {
     mpi_group const ranks = boost::mpi::communicator();
     auto const path = std::filesystem::temp_directory_path() / "reshard-06-checkpoint";
 
-    // Both ranks have the same tensor. In the files it has another name and another type.
+    // Both ranks have the same tensor. The files store it under another name and as another type.
     std::vector<float> weight(4);
     std::iota(weight.begin(), weight.end(), 1.0f);
     model_state const state{{"weight", as_bfloat16("weight", view_of(weight))}};
 
-    // The last rank that has a tensor writes it; the files say whose they are.
+    // The last rank that has a tensor writes it. The names of the files contain this rank.
     save_state(ranks, state, path,
                {.writing = {.replace = true,
                             .texts = {{"author", "an example"}},
@@ -94,14 +95,14 @@ int main(int argc, char** argv) {
         saved.metadata().metadata.at("author") == "an example" &&
         saved.file_names().front().ends_with("shard-00002-model-00001-of-00001.safetensors");
 
-    // Loaded as it was: by its own name, as float.
+    // Loads it as it was: under its own name, as float.
     std::vector<float> loaded(4);
     state_dict want;
     want.add(replicated("weight", data_type::f32, {4}), view_of(loaded));
     load(ranks, saved, want, {.program = from_names_with("model.")});
     is_right = is_right && loaded == weight;
 
-    // And into memory that was not there before.
+    // Loads it into memory that did not exist before.
     std::vector<float> late;
     model_state later{{"weight", not_yet_there("weight", {4}, late)}};
     load_state(ranks, saved, later, {.program = from_names_with("model.")});

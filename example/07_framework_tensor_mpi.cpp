@@ -15,15 +15,15 @@
 #include <utility>
 #include <vector>
 
-// Tensors as frameworks have them, handles whose data type is known at run time, take part in a
-// program that is text: three ranks have read one projection each of a layer under the names of
-// Hugging Face, and want it fused for tensor parallelism, with the norm as float. Run it on three
-// ranks.
+// Framework tensors are handles whose data type is known only at run time. Here such tensors are
+// redistributed by a program in AOA text. Each of three ranks has read one projection of a layer
+// under its Hugging Face name. The program fuses the projections for tensor parallelism, and
+// converts the norm to float. Run it on three ranks.
 
 namespace framework {
 
 // [tensor]
-/// A handle: copies of it, and what `narrow` returns, show the same elements.
+/// A handle: its copies, and the results of `narrow`, share the same elements.
 class tensor {
 public:
     tensor(reshard::data_type dtype, reshard::index_vector const& shape)
@@ -33,7 +33,7 @@ public:
         data_ = storage_->data();
     }
 
-    /// The rows from `first` on, `count` of them.
+    /// The `count` rows from `first` on.
     tensor narrow(reshard::index_t first, reshard::index_t count) const {
         tensor rows = *this;
         rows.data_ += reshard::byte_count(first * strides_[0], dtype_);
@@ -60,9 +60,9 @@ private:
 // [traits]
 template <>
 struct reshard::tensor_traits<framework::tensor> {
-    // Of the address only: `dtype` says what there is.
+    // The type of the address only: `dtype` gives the type of the elements.
     using element_type = std::byte;
-    // Copies share the elements and keep them: a state dict keeps one.
+    // A copy shares the elements and keeps them alive, so a state dict stores a copy.
     static constexpr bool is_handle = true;
 
     static data_type dtype(framework::tensor const& t) { return t.dtype(); }
@@ -81,7 +81,7 @@ using framework::tensor;
 using reshard::data_type, reshard::index_t, reshard::index_vector;
 
 // [program]
-/// Six query heads and three pairs of key and value heads, each of two rows.
+/// Six query heads and three pairs of key and value heads, with two rows each.
 constexpr char const* fuse = R"(
 self_attn.q_proj.weight, self_attn.k_proj.weight, self_attn.v_proj.weight ->
     linear_qkv.weight, fused_qkv, axis=0, num_q_heads=6, num_kv_heads=3
@@ -99,7 +99,7 @@ float number_of(reshard::bfloat16 element) {
     return std::bit_cast<float>(std::uint32_t{element.bits} << 16);
 }
 
-/// A tensor of bf16 whose elements are the numbers from `first` on.
+/// A bf16 tensor whose elements are the numbers from `first` on.
 tensor numbered(index_vector const& shape, int first) {
     tensor result(data_type::bf16, shape);
     auto* const elements = reinterpret_cast<reshard::bfloat16*>(result.data());
@@ -117,7 +117,8 @@ std::vector<float> numbers_in(tensor const& t) {
     return result;
 }
 
-/// For head pair `group`: two heads of q, which has 48 elements, one of k and one of v.
+/// The fused rows of head pair `group`: two heads of q, which has 48 elements, one of k and one of
+/// v.
 std::vector<float> expected_of(int group) {
     std::vector<float> result;
     for (auto const& [first, count] :
@@ -139,8 +140,8 @@ int main(int argc, char** argv) {
     int const rank = world.rank();
 
     // [have]
-    // The source tensors of this rank: one of the projections, whole, as in its file; rank 0 has
-    // the norm, too.
+    // The source tensors of this rank: one full projection, as in its file. Rank 0 has the norm,
+    // too.
     std::vector<tensor> const projections{numbered({12, 4}, 0), numbered({6, 4}, 48),
                                           numbered({6, 4}, 72)};
     std::vector<std::string> const names{"self_attn.q_proj.weight", "self_attn.k_proj.weight",
@@ -157,8 +158,8 @@ int main(int argc, char** argv) {
     // [/have]
 
     // [want]
-    // The target tensors: a third of the rows of the fused weight, in a buffer with room to spare,
-    // and the norm. Of the handle that `narrow` returns the state dict keeps a copy.
+    // The target tensors: a third of the rows of the fused weight, in a larger buffer, and the
+    // norm. The state dict keeps a copy of the handle that `narrow` returns.
     tensor const buffer(data_type::bf16, {10, 4});
     tensor fused_norm(data_type::f32, {4});
 

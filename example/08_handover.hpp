@@ -14,17 +14,17 @@
 #include <iostream>
 #include <vector>
 
-// The agreement of a trainer and a server: their ranks in the shared world, the weights by name,
-// and the program of the server's weights. Each side chooses its own layout.
+// The settings that a trainer and a server share: their ranks in the common world, the names of the
+// weights, and the program that makes the server's weights. Each side chooses its own layout.
 
 namespace handover {
 
-/// Trainers are the first ranks of the world, and servers the others.
+/// The trainers are the first ranks of the world, the servers the others.
 inline constexpr int trainers = 4, servers = 2;
 inline constexpr int steps = 3;
 
 // [program]
-/// The program of both sides: q, k, v become one weight, and all become bfloat16.
+/// Both sides use this program. It fuses q, k and v, and casts all weights to bfloat16.
 inline constexpr char const* program = R"(
 q_proj.weight, k_proj.weight, v_proj.weight -> qkv, fused_qkv, axis=0, num_q_heads=4, num_kv_heads=2
 qkv -> qkv_proj.weight, dtype="bfloat16"
@@ -40,7 +40,7 @@ inline reshard::options call_options() {
 /// A head has eight rows; weights are [out, in].
 inline constexpr reshard::index_t hidden = 32, head = 8;
 
-/// An element of a trainer's weight after `step` steps: a number that bfloat16 has, too.
+/// An element of a trainer's weight after `step` steps: a number that bfloat16 represents exactly.
 inline float element(char weight, reshard::index_t row, reshard::index_t column, int step) {
     return static_cast<float>((weight + 31 * row + 7 * column) % 200 + step);
 }

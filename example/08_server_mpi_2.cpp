@@ -11,8 +11,8 @@
 #include <cstdint>
 
 // Serves the layer that 08_trainer_mpi_4.cpp trains, tensor parallel over two ranks, with q, k and
-// v in one weight of bfloat16. It gets the weights of each step and checks every element. Both are
-// started in one job:
+// v in one bfloat16 weight. It receives the weights of each step and checks every element. Start
+// both programs in one job:
 //
 //     mpiexec -n 4 08_trainer_mpi_4 : -n 2 08_server_mpi_2
 
@@ -22,7 +22,7 @@ using namespace reshard;
 using handover::head, handover::hidden;
 
 // [layout]
-/// On the ranks after the trainers: qkv by rows, o by columns.
+/// The servers are the ranks after the trainers; they have qkv by rows, o by columns.
 layout served() {
     rank_mesh const ranks({{"tp", 2}}, {handover::trainers, handover::trainers + 1});
     return layout_of({sharding_of("qkv_proj.weight", data_type::bf16,
@@ -37,7 +37,8 @@ float number_of(bfloat16 element) {
     return std::bit_cast<float>(std::uint32_t{element.bits} << 16);
 }
 
-/// For each pair of a key and a value head the fused weight has two query heads, then these.
+/// For each pair of a key head and a value head, the fused weight has two query heads, then the
+/// pair.
 float qkv_element(index_t row, index_t column, int step) {
     index_t const pair = row / (4 * head), within = row % (4 * head);
     if (within < 2 * head)
@@ -46,7 +47,8 @@ float qkv_element(index_t row, index_t column, int step) {
                              step);
 }
 
-/// Whether this rank's shards of both weights, 4 * head rows and hidden / 2 columns, are of `step`.
+/// Whether this rank's shards of both weights, 4 * head rows and hidden / 2 columns, are from
+/// `step`.
 bool are_of_step(int step, index_t rank, std::vector<bfloat16> const& qkv,
                  std::vector<bfloat16> const& o) {
     for (index_t i = 0; i < std::ssize(qkv); ++i)
@@ -79,7 +81,7 @@ int main(int argc, char** argv) {
     want.add("o_proj.weight", layout, rank, adapt::raw_tensor(o.data(), {hidden, columns}));
 
     // [take_over]
-    // A server has nothing. Between two runs it serves with the weights that it has.
+    // A server has no source tensors. Between two runs it serves with its present weights.
     job from_trainer = prepare(world, {}, {want, layout}, handover::call_options());
     bool is_right = true;
     for (int step = 1; step <= handover::steps; ++step) {

@@ -11,8 +11,8 @@
 #include <string>
 
 // Trains a layer of attention, tensor parallel over two ranks times data parallel over two, and
-// hands the weights to a server after each step, as reinforcement learning does. The other half is
-// 08_server_mpi_2.cpp; both are started in one job:
+// hands the weights to a server after each step, as reinforcement learning does. The server is
+// 08_server_mpi_2.cpp. Start both programs in one job:
 //
 //     mpiexec -n 4 08_trainer_mpi_4 : -n 2 08_server_mpi_2
 
@@ -20,7 +20,7 @@ namespace {
 
 using namespace reshard;
 
-/// Megatron's: q, k and v by rows, o by columns; data-parallel ranks have copies.
+/// Megatron's layout: q, k and v by rows, o by columns; the data-parallel ranks have copies.
 layout trained() {
     mesh const ranks{{"dp", 2}, {"tp", 2}};
     auto const weight = [&](char const* key, index_t rows, std::size_t axis) {
@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
     }
 
     // [hand_over]
-    // A trainer has no target tensors, and need not know the server's layout.
+    // A trainer has no target tensors, and does not need to know the server's layout.
     job to_server = prepare(world, {have, layout}, {}, handover::call_options());
     for (int step = 1; step <= handover::steps; ++step) {
         for (auto& [key, elements] : weights)

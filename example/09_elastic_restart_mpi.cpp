@@ -18,22 +18,22 @@
 #include <string>
 #include <vector>
 
-// A training loop that goes on with the latest checkpoint of a directory, saved by any number of
-// ranks. Weights are bfloat16, tensor parallel if the number of ranks is even; the state of Adam,
-// with weights as float, is in slices of data-parallel ranks, as in ZeRO:
+// A training loop that resumes from the latest checkpoint in a directory, saved by any number of
+// ranks. The weights are bfloat16, and tensor parallel if the number of ranks is even. The state of
+// Adam and the float master weights are in slices over the data-parallel ranks, as in ZeRO:
 //
 //     mpiexec -n 4 09_elastic_restart_mpi run 4     # steps 1 to 4
 //     mpiexec -n 3 09_elastic_restart_mpi run 7     # steps 5 to 7
 //     mpiexec -n 1 09_elastic_restart_mpi run 10    # steps 8 to 10
 //
-// Each run compares its end with an uninterrupted training of the same number of steps.
+// Each run compares its result with an uninterrupted training of the same number of steps.
 
 namespace {
 
 // [spread]
 using namespace reshard;
 
-/// The layout of the model and of its state on `ranks` ranks. Nothing here divides evenly.
+/// The layout of the model and of its state on `ranks` ranks. No extent here divides evenly.
 std::vector<tensor_sharding> spread(int ranks) {
     int const tp = ranks % 2 == 0 ? 2 : 1;
     mesh const grid{{"dp", ranks / tp}, {"tp", tp}};
@@ -66,12 +66,12 @@ float number_of(bfloat16 element) {
     return std::bit_cast<float>(std::uint32_t{element.bits} << 16);
 }
 
-/// What one rank has of the model and its state. `save_state` and `load_state` ask it for these.
+/// One rank's tensors of the model and its state, as `save_state` and `load_state` need them.
 class trainer {
 public:
     int step = 0;
     std::map<std::string, std::vector<bfloat16>> weights; ///< tensor-parallel shards
-    std::map<std::string, std::vector<float>> slices;     ///< of masters and moments
+    std::map<std::string, std::vector<float>> slices;     ///< of master weights and moments
     state_dict all, masters_only, weights_only;
 
     trainer(int ranks, int rank) {
@@ -97,7 +97,7 @@ public:
         step = std::stoi(std::get<stored_value>(result.at("step")).bytes);
     }
 
-    /// The last part of each step of ZeRO: all ranks get the weights, which are the masters as
+    /// The last part of each ZeRO step: all ranks get the weights, which are the master weights as
     /// bf16.
     job all_gather(auto const& ranks) const {
         return prepare(ranks, masters_only, weights_only, {.program = aoa::parse(R"(
@@ -106,7 +106,7 @@ public:
             norm.master -> norm, dtype="bfloat16")")});
     }
 
-    /// Each rank steps its slices. The loss is half the sum of (weight - 1)^2.
+    /// Each rank updates its slices. The loss is half the sum of (weight - 1)^2.
     void train(job& gather) {
         ++step;
         for (auto const& [shard, memory] : masters_only) {
@@ -139,7 +139,7 @@ void initialise(trainer& trainer, job& gather) {
 }
 
 // [resume]
-/// The latest complete checkpoint; none if the directory does not have one yet.
+/// The latest complete checkpoint; std::nullopt if the directory does not have one yet.
 std::optional<checkpoint> latest_in(mpi_group const& ranks, std::filesystem::path const& run) {
     try {
         return open_checkpoint(ranks, run, latest{});
@@ -165,7 +165,8 @@ int main(int argc, char** argv) {
     std::filesystem::create_directories(directory);
     int const size = ranks.size();
 
-    // The same training on this rank alone, to begin with and to compare with.
+    // The same training on this rank alone: the start of a first run, and the result to compare
+    // with.
     trainer alone(1, 0);
     job gather_alone = alone.all_gather(solo());
     initialise(alone, gather_alone);

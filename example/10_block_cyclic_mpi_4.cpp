@@ -10,44 +10,45 @@
 #include <iostream>
 #include <vector>
 
-// A matrix as ScaLAPACK distributes it, in blocks that are dealt out over a grid of processes, goes
-// to blocks of rows, is worked on there, and comes back. Run it on four ranks.
+// ScaLAPACK distributes this matrix block-cyclically over a grid of processes. Here it moves to
+// contiguous blocks of rows, is changed there, and moves back. Run it on four ranks.
 
 namespace {
 
 // [descriptor]
 using namespace reshard;
 
-/// The array descriptor that DESCINIT fills, by the names of its entries.
+/// The array descriptor that DESCINIT fills. The enumerators name its entries.
 enum { dtype_, ctxt_, m_, n_, mb_, nb_, rsrc_, csrc_, lld_ };
 using array_descriptor = std::array<int, 9>;
 
-/// The process grid that BLACS makes of row-major order ("R").
+/// The process grid that BLACS makes in row-major order ("R").
 constexpr int nprow = 2, npcol = 2;
 
-/// The same for Reshard.
+/// The same distribution as a Reshard layout.
 layout layout_of_array(array_descriptor const& a) {
     return layout_of("A", data_type::f64, {a[m_], a[n_]}, {{"p", nprow}, {"q", npcol}},
                      {block_cyclic{0, a[mb_], a[rsrc_]}, block_cyclic{1, a[nb_], a[csrc_]}});
 }
 // [/descriptor]
 
-/// NUMROC: how many of `n` rows, in blocks of `nb`, process `me` has.
+/// NUMROC: the number of rows that process `me` has if `n` rows are distributed in blocks of `nb`.
 int numroc(int n, int nb, int me, int source, int processes) {
     int const distance = (processes + me - source) % processes;
     int const extra = n / nb % processes;
     return n / nb / processes * nb + (distance < extra ? nb : distance == extra ? n % nb : 0);
 }
 
-/// INDXL2G, counted from 0: which row of the matrix a local one is.
+/// INDXL2G, counted from 0: the global row of a local row.
 int global_index(int local, int nb, int me, int source, int processes) {
     return (local / nb * processes + (processes + me - source) % processes) * nb + local % nb;
 }
 
-/// A matrix as a rank of the grid has it: column by column, with room to spare below each.
+/// A matrix as a rank of the grid stores it: column by column, with unused rows at the end of each
+/// column.
 struct local_array {
     array_descriptor desc;
-    int row, column; ///< of the process
+    int row, column; ///< position of the process in the grid
     std::vector<double> elements;
 
     local_array(array_descriptor const& a, int rank)
@@ -59,7 +60,7 @@ struct local_array {
     int rows() const { return numroc(desc[m_], desc[mb_], row, desc[rsrc_], nprow); }
     int columns() const { return numroc(desc[n_], desc[nb_], column, desc[csrc_], npcol); }
 
-    /// Calls `visit(i, j, a_ij)` for the elements that are here.
+    /// Calls `visit(i, j, a_ij)` for each local element.
     void for_each(auto const& visit) {
         for (int j = 0; j < columns(); ++j)
             for (int i = 0; i < rows(); ++i)
@@ -80,7 +81,7 @@ int main(int argc, char** argv) {
     }
     int const rank = world.rank();
 
-    // 10 x 7 in blocks of 3 x 2, the first of them on process (1, 0).
+    // A 10 x 7 matrix in blocks of 3 x 2; process (1, 0) has the first block.
     array_descriptor const desc{1, 0, 10, 7, 3, 2, 1, 0, 8};
     int const m = desc[m_], n = desc[n_];
     auto const element = [&](int i, int j) { return static_cast<double>(n * i + j); };
@@ -92,7 +93,7 @@ int main(int argc, char** argv) {
     layout const by_rows =
         layout_of("A", data_type::f64, {m, n}, {{"rows", world.size()}}, {shard{0}});
 
-    // This rank's rows, one after the other: 3, 3, 3 and 1.
+    // This rank's rows are contiguous: the ranks have 3, 3, 3 and 1 rows.
     box const box = shards_of(by_rows, rank).front().region;
     std::vector<double> rows(static_cast<std::size_t>(element_count(box)));
 
@@ -108,7 +109,7 @@ int main(int argc, char** argv) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         is_right = is_right &&
                    rows[i] == element(static_cast<int>(box.offset[0]), 0) + static_cast<double>(i);
-        rows[i] *= -1; // the work
+        rows[i] *= -1; // the actual computation
     }
 
     // [back]

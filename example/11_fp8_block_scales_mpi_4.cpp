@@ -11,9 +11,10 @@
 #include <iostream>
 #include <vector>
 
-// A weight of 8-bit numbers (e4m3) with one float scale for each block of 128 x 128, as DeepSeek-V3
-// stores them, goes from four tensor-parallel ranks by rows to others by columns. The scales follow
-// their blocks, and a layout that would part them is refused. Run it on four ranks.
+// A weight of 8-bit numbers (e4m3) has one float scale for each block of 128 x 128, as DeepSeek-V3
+// stores it. It moves from four tensor-parallel ranks by rows to ranks by columns. The scales
+// follow their blocks. The library refuses a layout that would separate scales from their blocks.
+// Run it on four ranks.
 
 namespace {
 
@@ -22,14 +23,14 @@ using namespace reshard;
 constexpr index_t rows = 512, columns = 256, block = 128;
 
 // [program]
-/// This tells the library which tensors are scales. Other weights with `_scale_inv` follow it too.
+/// Declares which tensors are scales. The rule also holds for other weights with `_scale_inv`.
 constexpr char const* program = R"(
 down_proj.weight -> down_proj.weight, scales="_scale_inv", blocks="[128, 128]"
 )";
 // [/program]
 
 // [spread]
-/// The weight, cut along an axis by `tp` ranks, and its scales.
+/// The layout of the weight, which `tp` ranks cut along an axis, and of its scales.
 layout spread(index_t tp, std::size_t axis, placement const& of_scales) {
     mesh const ranks{{"tp", tp}};
     return layout_of({sharding_of("down_proj.weight", data_type::f8_e4m3,
@@ -39,13 +40,14 @@ layout spread(index_t tp, std::size_t axis, placement const& of_scales) {
 }
 // [/spread]
 
-/// What element (i, j) and scale (i, j) are: e4m3 numbers from 1 to 3.75, and scales from 1 on.
+/// The value of element (i, j) and of scale (i, j): e4m3 numbers from 1 to 3.75, and scales from 1
+/// on.
 std::uint8_t element(index_t i, index_t j) {
     return static_cast<std::uint8_t>(0x38 + (5 * i + 3 * j) % 16);
 }
 float scale(index_t i, index_t j) { return static_cast<float>(2 * i + j + 1); }
 
-/// An e4m3 number: 4 bits of exponent, 3 of mantissa. (Not for those below 2^-6.)
+/// The value of an e4m3 number with 4 bits of exponent and 3 of mantissa, from 2^-6 up.
 float number_of(std::uint8_t e4m3) { return std::ldexp(8.0f + (e4m3 & 7), (e4m3 >> 3) - 10); }
 
 /// A rank's tensors: its shard of the weight and its shard of the scales, row-major.
@@ -67,7 +69,7 @@ struct quantised {
         }
     }
 
-    /// Calls `visit(i, j, element)` with the indices in the whole tensor.
+    /// Calls `visit(i, j, element)` with the indices in the global tensor.
     static void for_each(box const& region, auto& memory, auto const& visit) {
         std::size_t n = 0;
         for (index_t i = region.offset[0]; i < region.end(0); ++i)
@@ -75,7 +77,7 @@ struct quantised {
                 visit(i, j, memory[n++]);
     }
 
-    /// Whether each element here, times its scale here, has its old value.
+    /// Whether each local element, multiplied by its local scale, has its old value.
     bool is_right() {
         bool all_are = true;
         for_each(position, elements, [&](index_t i, index_t j, std::uint8_t e4m3) {
@@ -119,11 +121,11 @@ int main(int argc, char** argv) {
         return result.is_right();
     };
 
-    // Two ranks, 128 columns each: cuts are between blocks, and scales are cut with their weight.
+    // Two ranks with 128 columns each: the weight and its scales are cut between blocks.
     bool is_right = move_to(spread(2, 1, shard{1}));
 
-    // Four ranks, 64 columns each, but only two columns of scales: rank 1 would have the scale of
-    // columns 128 to 255 beside columns 64 to 127. Every rank gets the error.
+    // Four ranks with 64 columns each, but only two columns of scales: rank 1 would have columns 64
+    // to 127 with the scale of columns 128 to 255. Every rank gets the error.
     try {
         move_to(spread(4, 1, shard{1}));
         is_right = false;
@@ -132,7 +134,7 @@ int main(int argc, char** argv) {
         say("Refused: ", problem.what());
     }
 
-    // As it says: every rank gets all scales.
+    // As the error advises: every rank gets all scales.
     is_right = is_right && move_to(spread(4, 1, replicate{}));
     // [/move]
 

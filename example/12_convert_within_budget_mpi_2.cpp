@@ -18,24 +18,25 @@
 
 #include <sys/resource.h>
 
-// A checkpoint goes from files to files in a new layout, each matrix transposed, without ever being
-// in memory as a whole:
+// Converts a checkpoint to files in a new layout and transposes each matrix. The checkpoint as a
+// whole is never in memory:
 //
 //     mpiexec -n 2 12_convert_within_budget_mpi_2 SOURCE TARGET TP [BUDGET_MIB]
 //
-// converts one of yours, with a budget of 1024 MiB a process unless you say another one. Without
-// arguments it makes one of 96 MiB, and converts it with 8.
+// converts your checkpoint, with a budget of 1024 MiB a process unless you give another one.
+// Without arguments the program makes a checkpoint of 96 MiB, and converts it with a budget of 8
+// MiB.
 
 namespace {
 
 using namespace reshard;
 
 constexpr index_t mib = index_t{1} << 20;
-/// The memory of a process beside the budget: a MiB of the source at a time, MPI, metadata.
+/// The memory that a process needs beyond the budget: a MiB of the source at a time, MPI, metadata.
 constexpr index_t allowance = 12 * mib;
 
 // [program]
-/// From [out, in], as PyTorch has weights, to [in, out], as PaddlePaddle has them.
+/// Transposes from [out, in], PyTorch's order for weights, to [in, out], PaddlePaddle's order.
 mapping transposed(catalog const& source, catalog const*) {
     mapping program(source);
     for (catalog_entry const& entry : source) {
@@ -45,7 +46,7 @@ mapping transposed(catalog const& source, catalog const*) {
     return program;
 }
 
-/// Each matrix by rows over `tp` ranks, the rest copied.
+/// Each matrix by rows over `tp` ranks; the other tensors are replicated.
 layout spread(mapping const& program, index_t tp) {
     std::vector<tensor_sharding> shardings;
     for (auto const& output : program.outputs()) {
@@ -57,7 +58,7 @@ layout spread(mapping const& program, index_t tp) {
 }
 // [/program]
 
-/// A matrix of any size in little memory: element (i, j) is 3 * i + j, and lies there.
+/// A matrix of any size in little memory: element (i, j) is number 3 * i + j of `memory`.
 const_tensor_view slanted(std::vector<float> const& memory, index_vector const& shape) {
     return {memory.data(), data_type::f32, shape, {3, 1}};
 }
@@ -71,7 +72,7 @@ void make_checkpoint(mpi_group const& ranks, std::filesystem::path const& path) 
     save(ranks, have, path, {.writing = {.replace = true, .sync = false}});
 }
 
-/// Whether a shard of the new checkpoint has the elements of the slanted matrices, transposed.
+/// Whether the shards of the new checkpoint have the elements of the slanted matrices, transposed.
 bool is_slanted(mpi_group const& ranks, std::filesystem::path const& path, layout const& wanted) {
     bool is_right = true;
     std::vector<float> memory;
@@ -92,7 +93,7 @@ bool is_slanted(mpi_group const& ranks, std::filesystem::path const& path, layou
     return is_right;
 }
 
-/// The most memory that this process has needed so far.
+/// The maximum memory that this process has used so far.
 index_t peak_bytes() {
     rusage used{};
     getrusage(RUSAGE_SELF, &used);

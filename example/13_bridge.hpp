@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-// The agreement of a trainer and a server, beside the path of the port file: the weights by name,
-// and the number of steps. Each side chooses its own layout.
+// The settings that a trainer and a server share, in addition to the path of the port file: the
+// names of the weights, and the number of steps. Each side chooses its own layout.
 
 namespace bridge_example {
 
@@ -20,7 +20,7 @@ inline constexpr reshard::index_t hidden = 32, head = 8;
 /// The weight o_proj is frozen: it keeps its value from before the first step.
 inline bool is_trained(char weight) { return weight != 'o'; }
 
-/// An element of a trainer's weight after `step` steps: a number that bfloat16 has, too.
+/// An element of a trainer's weight after `step` steps: a number that bfloat16 represents exactly.
 inline float element(char weight, reshard::index_t row, reshard::index_t column,
                      std::uint64_t step) {
     auto const first = (weight + 31 * row + 7 * column) % 200;

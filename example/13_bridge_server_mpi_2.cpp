@@ -23,8 +23,8 @@ using namespace reshard;
 // [/includes]
 
 // Serves the layer that 13_bridge_trainer_mpi_4.cpp trains, tensor parallel over two ranks, with q,
-// k and v in one weight of bfloat16. It takes over the newest version whenever it is ready for one,
-// and checks every element.
+// k and v in one bfloat16 weight. Whenever it is ready for a new version it takes over the newest
+// one, and checks every element.
 
 namespace {
 
@@ -38,7 +38,7 @@ o_proj.weight -> o_proj.weight, dtype="bfloat16"
 )";
 // [/program]
 
-/// qkv by rows, o by columns.
+/// The layout: qkv by rows, o by columns.
 layout served() {
     mesh const ranks{{"tp", 2}};
     return layout_of(
@@ -52,7 +52,8 @@ float number_of(bfloat16 element) {
     return std::bit_cast<float>(std::uint32_t{element.bits} << 16);
 }
 
-/// For each pair of a key and a value head the fused weight has two query heads, then these.
+/// For each pair of a key head and a value head, the fused weight has two query heads, then the
+/// pair.
 float qkv_element(index_t row, index_t column, std::uint64_t step) {
     index_t const pair = row / (4 * layer::head), within = row % (4 * layer::head);
     if (within < 2 * layer::head)
@@ -61,7 +62,7 @@ float qkv_element(index_t row, index_t column, std::uint64_t step) {
                           pair * layer::head + within % layer::head, column, step);
 }
 
-/// What one rank has of both weights.
+/// One rank's shards of both weights.
 struct weights {
     static constexpr index_t columns = layer::hidden / 2;
 
@@ -77,7 +78,7 @@ struct weights {
         return tensors;
     }
 
-    /// Whether every element is the trainer's after `step` steps.
+    /// Whether every element has the trainer's value after `step` steps.
     bool are_of(std::uint64_t step, index_t rank) const {
         for (index_t i = 0; i < std::ssize(qkv); ++i)
             if (number_of(qkv[static_cast<std::size_t>(i)]) !=
@@ -91,13 +92,14 @@ struct weights {
     }
 };
 
-/// Takes over versions up to the last one of the trainer; false if one was wrong.
+/// Takes over versions up to the trainer's last one; false if an element was wrong.
 bool serve(boost::mpi::communicator const& world, char const* port_file) {
     layout const layout = served();
     int const rank = world.rank();
     bool is_right = true;
     // [take_over]
-    // One set serves while the other one is filled. The server may start before the trainer.
+    // One of the two sets serves while the other is filled. The server may start before the
+    // trainer.
     std::array<weights, 2> sets;
     bridge_target from_trainer(
         mpi_group(world), {sets[0].views(layout, rank), layout},
@@ -105,7 +107,7 @@ bool serve(boost::mpi::communicator const& world, char const* port_file) {
         {.program = aoa::parse(program, "server.aoa"), .deadline = std::chrono::seconds(60)});
     std::uint64_t version = 0;
     while (version < layer::steps) {
-        version = from_trainer.update(version + 1); // the newest one: some may be skipped
+        version = from_trainer.update(version + 1); // the newest version: some may be skipped
         weights const& front = sets[from_trainer.front()];
         is_right = is_right && front.are_of(version, world.rank());
     }
@@ -129,7 +131,7 @@ int main(int argc, char** argv) {
     }
     try {
         return serve(world, argv[1]) ? 0 : 1;
-    } catch (error const& problem) { // on both ranks, as of a trainer that does not come back
+    } catch (error const& problem) { // on both ranks, for example if the trainer does not come back
         if (world.rank() == 0)
             std::cerr << "server: " << problem.what() << '\n';
         return 1;

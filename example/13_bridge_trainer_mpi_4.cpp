@@ -21,8 +21,9 @@ using namespace reshard;
 // [/includes]
 
 // Trains a layer of attention, tensor parallel over two ranks times data parallel over two, and
-// publishes the weights after each step. Servers are other programs, of other layouts, which come
-// and go; 13_bridge_server_mpi_2.cpp is one. Each is a separate job, in any order:
+// publishes the weights after each step. Servers are separate programs with their own layouts,
+// which start and stop at any time; 13_bridge_server_mpi_2.cpp is one. Each program is a separate
+// job, started in any order:
 //
 //     mpiexec -n 4 13_bridge_trainer_mpi_4 weights.port &
 //     mpiexec -n 2 13_bridge_server_mpi_2 weights.port
@@ -31,7 +32,7 @@ namespace {
 
 namespace layer = bridge_example;
 
-/// Megatron's: q, k and v by rows, o by columns; data-parallel ranks have copies.
+/// Megatron's layout: q, k and v by rows, o by columns; the data-parallel ranks have copies.
 layout trained() {
     mesh const ranks{{"dp", 2}, {"tp", 2}};
     auto const weight = [&](char const* key, index_t rows, std::size_t axis) {
@@ -64,7 +65,7 @@ bool train_and_publish(boost::mpi::communicator const& world, std::string const&
     }
 
     // [publish]
-    // A server that is slow, stops or is killed holds up a step for a second at most.
+    // A server that is slow, stops or is killed delays a step by a second at most.
     bridge_source to_servers(mpi_group(world), {have, layout}, port,
                              {.deadline = std::chrono::seconds(1)});
     std::uint64_t version = 0;
@@ -73,11 +74,11 @@ bool train_and_publish(boost::mpi::communicator const& world, std::string const&
             train(shard, step, weights[shard.key]);
         version = to_servers.publish();
     }
-    // The memory ends with the trainer: wait until one server has the last version.
+    // The published memory ends with the trainer, so wait until one server has the last version.
     bool const is_taken = to_servers.wait_for_readers(1, std::chrono::seconds(60));
     // [/publish]
 
-    // The last step was compared with the one before: nothing of o_proj was copied.
+    // The last step was compared with the step before: no element of o_proj was copied.
     if (world.rank() == 0)
         std::cout << "trainer: published " << version << " versions, the last of "
                   << to_servers.stats().bytes << " bytes on rank 0; "
@@ -96,7 +97,7 @@ int main(int argc, char** argv) {
     }
     try {
         return train_and_publish(world, argv[1]) ? 0 : 1;
-    } catch (error const& problem) { // on all ranks, as for a path that cannot be a file
+    } catch (error const& problem) { // on all ranks, for example if the path cannot be a file
         if (world.rank() == 0)
             std::cerr << "trainer: " << problem.what() << '\n';
         return 1;

@@ -12,8 +12,8 @@
 #include <numeric>
 #include <vector>
 
-// The program measured as `aoa`, which is text. Two vectors, cut over the ranks, become one that
-// every rank has.
+// The program that is measured as `aoa`: it gives its mapping as AOA text. Two vectors, cut over
+// the ranks, become one vector on every rank.
 
 int main(int argc, char** argv) {
     boost::mpi::environment const environment(argc, argv);

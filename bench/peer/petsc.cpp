@@ -20,7 +20,8 @@ void check_petsc(PetscErrorCode code) {
         throw std::runtime_error("PETSc failed with code " + std::to_string(code));
 }
 
-/// Starts PETSc once in a process. It is never finished: nothing of it outlives the process.
+/// Starts PETSc once in a process. It is never finalized, because nothing of it outlives the
+/// process.
 void start_petsc() {
     PetscBool started = PETSC_FALSE;
     check_petsc(PetscInitialized(&started));
@@ -30,7 +31,7 @@ void start_petsc() {
     check_petsc(PetscPopSignalHandler());
 }
 
-/// Bytes that move together.
+/// Contiguous bytes that move together.
 ///
 /// \par Units bytes from the beginning of the sender's and the receiver's memory
 struct moved_bytes {
@@ -40,7 +41,7 @@ struct moved_bytes {
     index_t count = 0;
 };
 
-/// All that a rank gets.
+/// The bytes that a rank gets.
 ///
 /// \pre nothing is cast or permuted
 std::vector<moved_bytes> moves_to(redistribution_case const& moved, int receiver) {
@@ -61,7 +62,7 @@ std::vector<moved_bytes> moves_to(redistribution_case const& moved, int receiver
     return bytes;
 }
 
-/// The greatest number of bytes that divides all runs and places, of all ranks.
+/// The greatest number of bytes that divides the lengths and offsets of all runs on all ranks.
 index_t unit_of(boost::mpi::communicator const& world, std::vector<moved_bytes> const& moves) {
     index_t unit = 0;
     for (moved_bytes const& bytes : moves)

@@ -11,8 +11,9 @@
 #include <iostream>
 #include <vector>
 
-// A matrix of this program's own type, spread by rows over any number of ranks, is spread by
-// columns, and saved as a checkpoint that a job of another number of ranks can load.
+// A matrix of this program's own type is spread by rows over any number of ranks. The program
+// redistributes it by columns and saves it as a checkpoint, which a job with another number of
+// ranks can load.
 
 namespace my {
 
@@ -37,7 +38,7 @@ private:
 
 } // namespace my
 
-// All that Reshard asks of a tensor type.
+// The complete interface that Reshard needs from a tensor type.
 template <>
 struct reshard::tensor_traits<my::matrix> {
     using element_type = float;
@@ -58,7 +59,7 @@ int main(int argc, char** argv) {
     using reshard::layout, reshard::shard;
     int const rank = world.rank();
 
-    // The layouts of a 10 x 6 matrix: by rows, and by columns, as evenly as possible.
+    // The layouts of a 10 x 6 matrix: by rows and by columns, each as even as possible.
     auto const along = [&](std::size_t axis) {
         return reshard::layout_of("w", reshard::data_type::f32, {10, 6}, {{"ranks", world.size()}},
                                   {shard{axis}});

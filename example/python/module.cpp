@@ -30,14 +30,14 @@
 #include <vector>
 
 /// \file
-/// What Python sees of the library: commands of the tool, and `redistribute`.
+/// The Python module: commands of the tool, and `redistribute`.
 
 namespace {
 
 namespace py = pybind11;
 using namespace reshard;
 
-/// The processes of the job, from the first call on until `close`: MPI starts once.
+/// The processes of the job, from the first call until `close`: MPI starts only once.
 std::unique_ptr<tool::processes>& processes() {
     static std::unique_ptr<tool::processes> started;
     return started;
@@ -45,13 +45,13 @@ std::unique_ptr<tool::processes>& processes() {
 
 using tool::kept_lines;
 
-/// A mistake of this rank, as the others hear of it.
+/// A mistake of this rank, in words for the other ranks.
 std::string named(group auto const& world, std::string const& mistake) {
     return world.size() > 1 ? detail::words("rank ", world.rank(), ": ", mistake) : mistake;
 }
 
-/// The answer of a command, and its other output: the same on all processes, except that before an
-/// error only the first one knows the output.
+/// The answer of a command, and its other output. Both are the same on all processes, except that
+/// before an error only the first process knows the output.
 struct answer {
     std::string text;
     std::vector<kept_lines::line> said;
@@ -64,7 +64,7 @@ struct answer {
     }
 };
 
-/// The lines of the first process, which says all that there is to say.
+/// The lines of the first process, which prints all messages of a command.
 std::vector<kept_lines::line> lines_of_first(tool::processes const& world,
                                              std::vector<kept_lines::line> const& own_lines) {
     std::string text;
@@ -78,7 +78,7 @@ std::vector<kept_lines::line> lines_of_first(tool::processes const& world,
     return lines;
 }
 
-/// \throws error as the command; `mistake`, if this process has no other message than that
+/// \throws error as the command, or with `mistake` if that is not empty
 std::string output_of(tool::processes const& world, std::vector<std::string> words,
                       std::string const& mistake) {
     if (!mistake.empty())
@@ -89,7 +89,7 @@ std::string output_of(tool::processes const& world, std::vector<std::string> wor
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
     auto const match = tool::run_command(world, static_cast<int>(words.size()), arguments.data());
-    return world.all_gather(match.text).front(); // the first one has it
+    return world.all_gather(match.text).front(); // the first process has the text
 }
 
 answer run_in(tool::processes const& world, std::vector<std::string> const& words,
@@ -102,7 +102,7 @@ answer run_in(tool::processes const& world, std::vector<std::string> const& word
     return answer;
 }
 
-/// Runs a command in all processes of the job.
+/// Runs a command on all processes of the job.
 answer run_everywhere(std::vector<std::string> const& words, std::string const& mistake) {
     py::gil_scoped_release const others_may_run;
     if (!processes())
@@ -110,13 +110,13 @@ answer run_everywhere(std::vector<std::string> const& words, std::string const& 
     return run_in(*processes(), words, mistake);
 }
 
-/// The group of a communicator, which the caller keeps.
+/// The group of a communicator; the caller keeps ownership of the communicator.
 mpi_group group_at(std::uintptr_t communicator) {
     MPI_Comm const value = *reinterpret_cast<MPI_Comm const*>(communicator);
     return mpi_group(boost::mpi::communicator(value, boost::mpi::comm_attach));
 }
 
-/// Runs a command in the processes of a communicator, or in this one alone.
+/// Runs a command on the processes of a communicator, or on this process alone.
 answer run(std::optional<std::uintptr_t> communicator, std::vector<std::string> const& words,
            std::string const& mistake) {
     py::gil_scoped_release const others_may_run;
@@ -124,7 +124,7 @@ answer run(std::optional<std::uintptr_t> communicator, std::vector<std::string> 
                   words, mistake);
 }
 
-/// Name, whether it is a flag, and description of each option of a command.
+/// For each option of a command: its name, whether it is a flag, and its description.
 std::vector<std::tuple<std::string, bool, std::string>> options_of(std::string const& command) {
     std::vector<std::tuple<std::string, bool, std::string>> tuples;
     for (tool::option_text const& text : tool::options_of(command))
@@ -132,9 +132,9 @@ std::vector<std::tuple<std::string, bool, std::string>> options_of(std::string c
     return tuples;
 }
 
-/// A tensor of another framework, from the capsule that its `__dlpack__` gives.
+/// A tensor of another framework, from the capsule that the tensor's `__dlpack__` returns.
 ///
-/// \throws error for a capsule that was taken already, or holds something else
+/// \throws error for a capsule that was already consumed, or does not contain a tensor
 adapt::dlpack_tensor tensor_of(py::capsule lent) {
     std::string const name = lent.name() ? lent.name() : "";
     if (name == "dltensor_versioned") {
@@ -150,8 +150,8 @@ adapt::dlpack_tensor tensor_of(py::capsule lent) {
     return adapt::dlpack_tensor(managed);
 }
 
-/// A shard as Python gives it: key, shape of the whole tensor, offset, and a NumPy array or a
-/// DLPack capsule. Without shape and offset it is the whole tensor.
+/// A shard as Python passes it: key, shape of the global tensor, offset, and a NumPy array or a
+/// DLPack capsule. Without shape and offset the shard is the global tensor.
 using given_shard = std::tuple<std::string, std::optional<std::vector<index_t>>,
                                std::optional<std::vector<index_t>>, py::object>;
 
@@ -197,7 +197,7 @@ StateDict state_of(std::vector<given_shard> const& shards) {
 }
 
 /// Tensors and a program as the library takes them, and the warnings of the program. Ranks on
-/// several nodes pass bytes on if that is faster.
+/// several nodes relay bytes if that is faster.
 struct request {
     const_state_dict have;
     state_dict want;
@@ -205,7 +205,7 @@ struct request {
     std::vector<std::string> warnings;
 };
 
-/// The work of one rank in front of the first collective: its errors are agreed.
+/// The local work of one rank before the first collective: its errors are agreed.
 detail::local_error understand(request& asked, std::vector<given_shard> const& have,
                                std::vector<given_shard> const& want,
                                std::pair<std::string, std::string> const& program) {
@@ -223,7 +223,7 @@ detail::local_error understand(request& asked, std::vector<given_shard> const& h
     });
 }
 
-/// Treats warnings of the program as errors, which occur on all ranks.
+/// Treats the program's warnings, which occur on all ranks, as errors.
 void refuse_warnings(request& asked) {
     if (asked.call_options.program.is_by_name())
         return;
@@ -241,9 +241,9 @@ void refuse_warnings(request& asked) {
     };
 }
 
-/// Moves the tensors; all ranks throw a mistake of this rank.
+/// Moves the tensors; a mistake of this rank is thrown on all ranks.
 ///
-/// Python's other threads run meanwhile. What holds Python's objects is freed by the caller.
+/// Other threads of Python run meanwhile. The caller frees the references to Python objects.
 template <class Group>
 void run_together(Group const& world, request const& asked, detail::local_error const& problem) {
     py::gil_scoped_release const others_may_run;
@@ -255,7 +255,7 @@ void run_together(Group const& world, request const& asked, detail::local_error 
     reshard::redistribute(world, mistaken, state_dict(), {.between_nodes = relays()});
 }
 
-/// \param communicator the address of an MPI_Comm; without it, this process alone
+/// \param communicator the address of an MPI_Comm; if it is missing, this process is the group
 void run_together(std::optional<std::uintptr_t> communicator, request const& asked,
                   detail::local_error const& problem) {
     if (!communicator)
@@ -263,7 +263,7 @@ void run_together(std::optional<std::uintptr_t> communicator, request const& ask
     run_together(group_at(*communicator), asked, problem);
 }
 
-/// The warnings of the program.
+/// Moves the tensors, and returns the warnings of the program.
 std::vector<std::string> move_tensors(std::optional<std::uintptr_t> communicator,
                                       std::vector<given_shard> const& have,
                                       std::vector<given_shard> const& want,
@@ -277,7 +277,7 @@ std::vector<std::string> move_tensors(std::optional<std::uintptr_t> communicator
     return asked.warnings;
 }
 
-/// In place of `redistribute` on a rank that has nothing to give it but its mistake.
+/// Takes the place of `redistribute` on a rank whose arguments are wrong, and reports the mistake.
 void refuse(std::optional<std::uintptr_t> communicator, std::string const& text) {
     run_together(communicator, {}, error(errc::usage, text));
 }
@@ -286,7 +286,7 @@ void refuse(std::optional<std::uintptr_t> communicator, std::string const& text)
 
 PYBIND11_MODULE(_reshard, module) {
 #if PYBIND11_VERSION_HEX < 0x020C0000
-    // Since version 2 NumPy lays out its array objects otherwise, which older ones do not know.
+    // NumPy 2 changed the memory layout of array objects; older pybind11 does not know it.
     if (py::module_::import("numpy").attr("__version__").cast<std::string>()[0] != '1')
         throw py::import_error(
             "this module was built with a pybind11 before 2.12, which cannot read "

@@ -27,7 +27,7 @@ void name_flags(std::string& text) {
 
 namespace {
 
-/// An expansion that goes no further.
+/// An expansion that ends with an error.
 aoa::expansion stopped(aoa::program code, reshard::vector<aoa::finding> findings,
                        std::optional<errc> first_error) {
     for (aoa::finding& finding : findings)
@@ -72,11 +72,11 @@ aoa::expansion expand_backwards(aoa::program const& written, catalog const& sour
     if (forward.first_error)
         return stopped(std::move(forward.code), std::move(forward.findings), forward.first_error);
     aoa::reversal back = reverse_program(forward.code, inferred.tensors, &source, files);
-    erase_if(back.findings, [&](aoa::finding const& finding) { // as no tensor asks for it
+    erase_if(back.findings, [&](aoa::finding const& finding) { // no tensor needs it
         return finding.code == "no_effect" && !inferred.tensors.find(finding.key);
     });
     for (aoa::finding& finding : inferred.findings)
-        finding.origin = 0; // the chain of macros belongs to another expansion
+        finding.origin = 0; // its chain of macros belongs to another expansion
     append(inferred.findings, std::move(forward.findings));
     append(inferred.findings, std::move(back.findings));
     return {std::move(back.code), std::move(inferred.findings), back.first_error,

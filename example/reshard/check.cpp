@@ -32,17 +32,17 @@ namespace json = boost::json;
 struct check_report {
     reshard::vector<reported> findings;
     detail::key_classes keys;
-    std::string why_not; ///< empty: the program can be undone
-    catalog made;        ///< the changed tensors, with the parts that the target cuts them into
-    bool strict = false; ///< a warning is refused
-    std::string program; ///< the text as it was run; empty if it has errors
+    std::string why_not; ///< why the program cannot be undone; empty if it can
+    catalog made;        ///< the changed tensors, with the target's parts
+    bool strict = false; ///< a warning makes the command fail
+    std::string program; ///< the program text as it was run; empty if it has errors
 
     std::size_t count(std::string_view severity) const { return count_of(severity, findings); }
     bool ok() const { return count("error") == 0; }
     bool is_refused() const { return ok() && strict && count("warning") > 0; }
 };
 
-/// The tensors that a program makes, those that are only as they were apart.
+/// The tensors that a program renames, transforms or adds.
 catalog made_by(job const& full_job, detail::key_classes const& keys) {
     reshard::vector<catalog_entry> entries;
     for (auto const* const list : {&keys.renamed, &keys.transformed, &keys.added})
@@ -59,7 +59,7 @@ catalog made_by(job const& full_job, detail::key_classes const& keys) {
     return catalog(std::move(entries));
 }
 
-/// Runs a stage. An error in the program, or of the target's shards, is a finding; others are
+/// Runs a stage. Errors in the program or in the target's shards become findings; other errors are
 /// thrown.
 template <class Stage>
 void find_errors(check_report& report, job_files const& files, Stage&& stage) {
@@ -81,7 +81,7 @@ void find_errors(check_report& report, job_files const& files, Stage&& stage) {
     }
 }
 
-/// The warnings of opening the source: each text begins with its path.
+/// Adds the warnings of opening the source. Each text begins with the path of the source.
 void add_warnings(check_report& report, source_spec const& source) {
     if (!source.checkpoint)
         return;
@@ -180,7 +180,7 @@ json::object json_of(check_report const& report) {
             {"why_not", reason.empty() ? json::value(nullptr) : json::value(json_text(reason))}};
 }
 
-/// `3 errors, 1 warning`.
+/// For example `3 errors, 1 warning`.
 std::string counts_text(check_report const& report) {
     std::size_t const errors = report.count("error"), warnings = report.count("warning");
     if (report.is_refused())
@@ -190,7 +190,7 @@ std::string counts_text(check_report const& report) {
            (warnings > 0 ? ", " + counted(warnings, "warning") : "");
 }
 
-/// What becomes of keys, by kind.
+/// The keys by the kind of their change.
 std::string text_of(detail::key_classes const& keys) {
     std::string text;
     for (auto const& [noun, list] :
@@ -203,7 +203,7 @@ std::string text_of(detail::key_classes const& keys) {
     return text;
 }
 
-/// The answer; notes go to standard error, as with all commands.
+/// The output of the command; as with all commands, notes go to standard error.
 std::string text_of(check_report const& report) {
     std::string text;
     for (finding_group const& group : groups_of(report.findings)) {

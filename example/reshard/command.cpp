@@ -27,13 +27,14 @@ namespace {
 
 bool is_latest(std::filesystem::path const& path) { return path.filename() == "@latest"; }
 
-/// The directory in which something is, or is to be.
+/// The parent directory of an existing or future path.
 std::filesystem::path parent_of(std::filesystem::path const& path) {
     std::filesystem::path const plain = path.has_filename() ? path : path.parent_path();
     return plain.has_parent_path() ? plain.parent_path() : ".";
 }
 
-/// Whether a directory is that checkpoint, or has what only checkpoints have.
+/// Whether a directory is the checkpoint `known_names`, or contains files that only checkpoints
+/// have.
 bool is_checkpoint(std::filesystem::path const& directory, std::string const& known_names) {
     namespace detail = reshard::detail;
     std::error_code ignored;

@@ -18,7 +18,7 @@ class Option;
 } // namespace CLI
 
 /// \file
-/// The common parts of the commands. Each command is a separate file, and adds itself to the
+/// Functions that all commands share. Each command is in a separate file, and adds itself to the
 /// command line.
 
 namespace reshard {
@@ -34,24 +34,24 @@ namespace tool {
 struct outcome {
     std::string text;
     int status = done;
-    bool is_program = false; ///< AOA text, which is printed as it is
+    bool is_program = false; ///< AOA text, which is printed unchanged
 };
 
-/// The command that was chosen, ready to run.
+/// The chosen command, ready to run.
 ///
-/// `run` is called on every process; it throws an error on all of them, or on none.
+/// Every process calls `run`. It throws an error on all processes or on none.
 struct invocation {
     bool json = false;
     std::function<outcome(processes const&)> run;
-    /// What may name a checkpoint, of all commands: `DIR/@latest` becomes a path before `run`.
+    /// The arguments of all commands that may name a checkpoint. `DIR/@latest` in them becomes a
+    /// path before `run`.
     reshard::vector<std::string*> checkpoints;
 };
 
-/// The meaning of a command line, the same on every process.
+/// Runs a command line, which is the same on every process.
 ///
 /// \par Collective every process
-/// \throws error with errc::usage for a command line that cannot be understood, and as the
-///         command throws
+/// \throws error with errc::usage for an invalid command line, and any error of the command
 outcome run_command(processes const& world, int argc, char** argv);
 
 /// An option of a command, for callers that do not pass options as text.
@@ -67,7 +67,7 @@ reshard::vector<option_text> options_of(std::string const& command);
 /// Replaces `DIR/@latest` by the newest complete checkpoint of `DIR`; any other path stays.
 ///
 /// \par Collective every process
-/// \throws error if none is complete
+/// \throws error if no checkpoint is complete
 void resolve_latest(processes const& world, std::string& path);
 
 /// Adds `--from FORMAT`.
@@ -76,7 +76,7 @@ void add_from(CLI::App& command, std::string& format);
 /// Adds `--compatible`.
 void add_compatible(CLI::App& command, reshard::detail::safetensors_options& reading);
 
-/// Adds `--source-layout`. \param directory what help calls the directory that it is for
+/// Adds `--source-layout`. \param directory the word for the directory in the help text
 void add_source_layout(CLI::App& command, reshard::detail::safetensors_options& reading,
                        std::string const& directory);
 
@@ -86,15 +86,15 @@ void add_reading(CLI::App& command, reshard::detail::safetensors_options& readin
 /// Adds `--to FORMAT`. \param target the argument that is written
 void add_to(CLI::App& command, std::string& format, std::string const& target);
 
-/// The format of a target: the given one, or the one of its name's ending; empty if neither is
-/// known.
+/// The format of a target: the given format, or else the format for the ending of its name. Empty
+/// if neither is known.
 std::string format_to_write(std::string const& format, std::string const& target);
 
 /// Adds a command with `--json` and its examples below `--help`.
 CLI::App* add_command(CLI::App& app, invocation& chosen, std::string const& name,
                       std::string const& description, std::string const& examples);
 
-/// Adds an argument that names a checkpoint to read, or may; `DIR/@latest` is one.
+/// Adds an argument that names a checkpoint to read, or may name one. `DIR/@latest` is allowed.
 CLI::Option* add_path(CLI::App& command, invocation& chosen, std::string const& name,
                       std::string& path, std::string const& noun);
 
@@ -102,29 +102,29 @@ CLI::Option* add_path(CLI::App& command, invocation& chosen, std::string const& 
 CLI::Option* add_written(CLI::App& command, std::string const& name, std::string& path,
                          std::string const& noun);
 
-/// The same for a directory: no file has its name.
+/// Adds the required argument that names the output directory. No file may have this name.
 CLI::Option* add_directory(CLI::App& command, std::string const& name, std::string& path,
                            std::string const& noun);
 
-/// Refuses a target in the directory of a checkpoint, of `source` above all: whoever replaces that
-/// would lose it.
+/// Refuses a target in the directory of a checkpoint, in particular of `source`: replacing that
+/// checkpoint later would delete the target.
 ///
 /// \par Collective every process
 void check_outside(processes const& world, std::string const& target, std::string const& source);
 
-/// Runs work that reads files on the first process alone; all of them have its outcome or its
+/// Runs work that reads files on the first process alone. All processes get its outcome or its
 /// error.
 outcome on_first(processes const& world, std::function<outcome()> const& work);
 
 /// Prints the warnings of opening a checkpoint to standard error; returns their number.
 std::size_t say_warnings(processes const& world, reshard::checkpoint const& source);
 
-/// The report of a conversion: as JSON, or below a headline that names both checkpoints; removed
-/// and carried files are noted.
+/// Reports a conversion as JSON, or as text below a headline that names both checkpoints. Notes
+/// list the removed and the carried files.
 outcome converted(processes const& world, reshard::convert_report const& report, double seconds,
                   std::string const& headline, bool as_json);
 
-/// `TARGET: 2 keys from SOURCE`.
+/// For example `TARGET: 2 keys from SOURCE`.
 std::string headline_of(std::string const& target, std::string const& source,
                         reshard::index_t keys);
 

@@ -62,8 +62,8 @@ void check_command(CLI::App const& app, int argc, char** argv) {
                       "; the commands are " + known_names + "; see reshard --help");
 }
 
-/// The first word of the command line that looks like an option and is none, with the nearest
-/// option; none if all are known.
+/// The first word of the command line that looks like an option but is unknown, with the nearest
+/// option. Empty if all options are known.
 std::string unknown_option(CLI::App const& command) {
     for (std::string const& word : command.remaining()) {
         if (!word.starts_with("-"))
@@ -78,9 +78,9 @@ std::string unknown_option(CLI::App const& command) {
     return {};
 }
 
-/// Reads the command line; what asks for help becomes a command that prints it.
+/// Reads the command line. A request for help becomes a command that prints it.
 ///
-/// \throws error with errc::usage for a command line that cannot be understood
+/// \throws error with errc::usage for an invalid command line
 void parse(CLI::App& app, invocation& chosen, int argc, char** argv) {
     check_command(app, argc, argv);
     try {
@@ -100,7 +100,7 @@ void parse(CLI::App& app, invocation& chosen, int argc, char** argv) {
     }
 }
 
-/// A number that differs between processes that were given different words.
+/// A number that differs between processes with different command lines.
 std::uint64_t digest_of(int argc, char** argv) {
     reshard::detail::hasher digest;
     for (int i = 1; i < argc; ++i)

@@ -35,7 +35,7 @@ checkpoint open_again(source_spec const& source) {
     return open_checkpoint(solo(), source.path, {.format = source.reading});
 }
 
-/// The names that are written once; a checkpoint without any need not be opened for that.
+/// The aliases that the target's files keep. A checkpoint without aliases is not opened for that.
 detail::alias_map aliases_of(source_spec const& source, job const& full_job, bool share_copies) {
     if (source.checkpoint->aliases.empty() && !share_copies)
         return {};
@@ -43,8 +43,8 @@ detail::alias_map aliases_of(source_spec const& source, job const& full_job, boo
                                 {full_job.target, share_copies});
 }
 
-/// The writers, after the files, which are the first holders: so bytes of a file differ from zeros
-/// that a rank makes itself.
+/// The layout of the writing ranks. The holders before them are the source's files, so that bytes
+/// from a file differ from zeros that a rank makes itself.
 layout writers_of(detail::checkpoint_plan const& files, holder_t file_count, holder_t ranks) {
     detail::file_pieces pieces = detail::pieces_by_rank(files, static_cast<int>(ranks));
     for (detail::file_piece& piece : pieces)
@@ -52,7 +52,7 @@ layout writers_of(detail::checkpoint_plan const& files, holder_t file_count, hol
     return detail::layout_of(files.metadata, pieces, static_cast<int>(file_count + ranks));
 }
 
-/// As if nothing were cast: elements are read as the files have them.
+/// Drops all casts: elements are read in the data types of the files.
 void widen_targets(detail::plan_problem& problem) {
     for (auto& target : problem.targets)
         target.dtype = data_type::f64;
@@ -154,7 +154,7 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
     for (detail::checkpoint_file const& file : source.files)
         for (std::string& key : detail::tuples_with_tensors(*detail::files_of_system(), file.path))
             tuples.push_back(key.empty() ? file.path.stem().string() : std::move(key));
-    erase_if(tuples, [&](std::string const& tuple) { // tensors of which nothing is selected
+    erase_if(tuples, [&](std::string const& tuple) { // the selection has no tensor of these
         std::string const within = tuple + ".";
         auto const first =
             std::ranges::lower_bound(source.tensors, within, {}, &detail::checkpoint_tensor::key);
@@ -203,7 +203,7 @@ void note_fused_lost(job const& full_job, std::string const& format) {
 
 namespace {
 
-/// Whether a rank has blocks of a tensor, at equal distances.
+/// Whether a rank has blocks of a tensor at regular distances.
 bool has_blocks(detail::tensor_spread const& spread) {
     detail::tensor_shards const shards = spread.view();
     for (std::size_t i = 0; i < shards.size(); ++i)
@@ -214,7 +214,8 @@ bool has_blocks(detail::tensor_spread const& spread) {
 
 } // namespace
 
-/// \par Source safetensors 0.8 (`safetensors.torch._TYPES`), by which torch 2.15 reads the headers
+/// \par Source safetensors 0.8 (`safetensors.torch._TYPES`), with which torch 2.15 reads the
+///             headers
 void note_torch_lacks(job const& full_job, std::string const& format) {
     constexpr data_type lacking[] = {data_type::f4, data_type::f6_e2m3, data_type::f6_e3m2,
                                      data_type::f8_e8m0};

@@ -32,7 +32,7 @@ namespace {
 using namespace reshard;
 
 struct convert_command {
-    job_files files; ///< its target is the layout
+    job_files files; ///< `files.target` is the layout
     std::string target;
     std::string to;
     std::optional<index_t> shard_bytes;
@@ -49,7 +49,8 @@ struct convert_command {
     std::map<std::string, double> numbers;
 };
 
-/// The program for the record; empty without a record, as for one file or other formats.
+/// The program text for the record. Empty if no record is written, for example for a single file or
+/// for other formats.
 std::string program_text(job const& full_job, job_files const& files, std::string const& format) {
     bool const has_record = format.empty() || (!detail::is_other_format(format) &&
                                                !detail::written_format_of(format).is_file());
@@ -62,7 +63,7 @@ std::string program_text(job const& full_job, job_files const& files, std::strin
     return text;
 }
 
-/// Refuses the name of a file that would become a directory, or a file of another format.
+/// Refuses a file name for a target that would be a directory, or a file of another format.
 void check_name(std::string const& target, std::string const& format) {
     std::string const ending = std::filesystem::path(target).extension().string();
     constexpr std::string_view others[] = {".pth",   ".bin",  ".ckpt",  ".pdparams",
@@ -74,7 +75,7 @@ void check_name(std::string const& target, std::string const& format) {
              "another name, or one that ends with .safetensors, .pt, .npz or .npy");
 }
 
-/// Refuses a size of files if files are not cut by size.
+/// Refuses a file size for formats whose files are not cut by size.
 void check_shard_size(convert_command const& options, std::string const& format) {
     bool const is_cut = format == "huggingface" || format == "unified_checkpoint" ||
                         (format.empty() && options.files.target.empty());
@@ -84,7 +85,7 @@ void check_shard_size(convert_command const& options, std::string const& format)
              "--layout) and unified_checkpoint are");
 }
 
-/// Whether a tensor has another data type than its sources.
+/// Whether the data type of a tensor differs from the type of its sources.
 bool has_casts(mapping const& map) {
     for (auto const& [key, value, added] : map.outputs())
         for (std::size_t i = 0; i < value.pieces.size(); ++i)
@@ -94,14 +95,14 @@ bool has_casts(mapping const& map) {
     return false;
 }
 
-/// Says that a configuration has the data type from before a cast.
+/// Notes that a configuration still has the data type from before a cast.
 void note_old_type(convert_report const& report) {
     if (std::ranges::count(report.carried, "config.json") > 0)
         note("config.json was copied as it is, with the data type (dtype, torch_dtype) from before "
              "--cast");
 }
 
-/// Refuses options that the written format does not have.
+/// Refuses options that the written format does not support.
 void check_options(convert_command const& options, std::string const& format) {
     check_name(options.target, format);
     check_shard_size(options, format);
@@ -166,7 +167,7 @@ convert_report run_convert(processes const& world, convert_command const& option
     return report;
 }
 
-/// Compares the written files, as they can be read now, with their digests.
+/// Reads the written files again and compares them with their digests.
 void read_again(processes const& world, convert_command const& options) {
     progress_bar bar(world.rank() == 0, options.progress);
     auto const match = verify(world, open_checkpoint(world, options.target), std::ref(bar));
@@ -175,7 +176,7 @@ void read_again(processes const& world, convert_command const& options) {
              "read again after it was written: ", detail::describe(match.bad.front()));
 }
 
-/// The bytes that a delta saves.
+/// Says how many bytes a delta saves.
 std::string reuse_text(convert_report const& report, std::string const& base) {
     std::string const text = reshard::byte_text(report.bytes);
     if (report.reused == 0)
@@ -212,7 +213,7 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     return converted(world, report, watch.seconds(), headline, as_json);
 }
 
-/// Options of how it is read and written.
+/// Adds the options for reading and writing.
 void add_writing(CLI::App& command, invocation& chosen, convert_command& options) {
     add_force(command, options.force);
     command.add_flag("--no-verify", options.no_verify,

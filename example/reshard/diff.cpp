@@ -26,12 +26,12 @@ namespace json = boost::json;
 struct diff_options {
     std::string a;
     std::string b;
-    detail::safetensors_options reading = {}; ///< of both; the source layout is for `a` alone
+    detail::safetensors_options reading = {}; ///< for both; the source layout is for `a` alone
     compare_options options = {};
     progress_when progress = progress_when::on_terminal;
 };
 
-/// A number if the text is a number of JSON, else the text.
+/// The text as a JSON number if it is one, else as a string.
 json::value json_element(std::string const& text) {
     boost::system::error_code not_json;
     json::value const number = json::parse(json_text(text), not_json);
@@ -119,7 +119,7 @@ std::string text_of(comparison const& found_comparison, diff_options const& opti
            "\n";
 }
 
-/// Says of how many tensors digests could not be compared, and why.
+/// Notes how many tensors have no comparable digests, and why.
 void note_read(comparison const& comparison, diff_options const& options) {
     std::string why;
     if (comparison.other_shards > 0)
@@ -131,7 +131,7 @@ void note_read(comparison const& comparison, diff_options const& options) {
         note(options.a + " and " + options.b + " " + why + ": the data of these was read");
 }
 
-/// Says which values that are not tensors were not compared, and why.
+/// Notes which values that are not tensors were not compared, and why.
 void note_objects(detail::object_comparison const& comparison, diff_options const& options) {
     if (!comparison.are_identical && comparison.in_a + comparison.in_b > 0)
         note(options.a + " has " + objects(comparison.in_a) + ", and " + options.b + " has " +
@@ -144,7 +144,8 @@ void note_objects(detail::object_comparison const& comparison, diff_options cons
              (comparison.why_unread.empty() ? "" : " (" + comparison.why_unread + ")"));
 }
 
-/// Names texts in the metadata that differ, or that only one has: they do not affect the verdict.
+/// Notes metadata texts that differ, or that only one checkpoint has. They do not affect the
+/// verdict.
 void note_metadata(checkpoint const& a, checkpoint const& b) {
     reshard::vector<std::string> names;
     auto const& of_a = a.metadata().metadata;

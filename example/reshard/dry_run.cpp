@@ -43,7 +43,7 @@ index_t count_shards(layout const& layout) {
     return count;
 }
 
-/// A budget that is too small is an error that names the option, too.
+/// Plans the rounds. If the budget is too small, the error names the option, too.
 detail::plan_rounds make_rounds(plan_flows const& flows, holder_t ranks,
                                 plan_command const& options) {
     if (!options.budget)
@@ -59,7 +59,7 @@ reshard::vector<key_cost> key_costs(plan_flows const& flows) {
     reshard::vector<key_cost> by_kind(flows.size());
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
         flows.for_each(kind, [&](detail::flow const& flow) {
-            by_kind[kind].transfers += !flow.is_rest; // of a pair of shards, one
+            by_kind[kind].transfers += !flow.is_rest; // one transfer for each pair of shards
             by_kind[kind].bytes += flow.bytes;
         });
     reshard::vector<key_cost> by_key;
@@ -68,8 +68,8 @@ reshard::vector<key_cost> key_costs(plan_flows const& flows) {
     return by_key;
 }
 
-/// The report of what `convert` does with the files; none if the source has none, or too many to be
-/// listed.
+/// The report of what `convert` does with the files. std::nullopt if the source has no files, or
+/// too many to list.
 std::optional<conversion> make_conversion(source_spec const& source, job const& full_job,
                                           dry_run const& run, plan_command const& options) {
     constexpr index_t most_pieces = 2'000'000;
@@ -134,7 +134,7 @@ json::array json_of_rounds(dry_run const& run) {
     return list;
 }
 
-/// The least time of any plan, whether it is one with relays or not.
+/// A lower bound for the time of all plans, with and without relays.
 detail::least_time least_time_of(detail::plan_problem const& problem, plan_flows const& flows,
                                  network const& over, holder_t ranks) {
     if (flows.options().between_nodes.has_relays())
@@ -144,7 +144,7 @@ detail::least_time least_time_of(detail::plan_problem const& problem, plan_flows
                                  over, ranks);
 }
 
-/// The requested network, with the requested number of ranks on a node.
+/// The requested network, with the requested number of ranks per node.
 std::optional<network> network_of(plan_command const& options) {
     if (options.network.empty())
         return std::nullopt;
@@ -158,7 +158,7 @@ bool has_nodes(plan_command const& options, std::optional<network> const& over) 
     return over || options.ranks_per_node > 0;
 }
 
-/// Relays as requested, or between nodes if they are faster. In rounds there are none.
+/// Relays as requested, or between nodes if they are faster. A plan in rounds has no relays.
 detail::node_traffic traffic_of(plan_command const& options, std::optional<network> const& over) {
     if (options.relays)
         return detail::all_relays();

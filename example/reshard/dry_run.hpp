@@ -39,15 +39,14 @@ struct plan_command {
     std::string to;     ///< the format that `convert` would write, or empty
     bool no_objects = false;
     bool relabels = false;
-    std::string relabelled; ///< a file for the layout of that, or empty
+    std::string relabelled; ///< a file for the relabelled layout, or empty
     bool relays = false;
-    reshard::holder_t ranks_per_node = 0; ///< 0: a process may play any rank; ranks per node of the
-                                          ///< network
+    reshard::holder_t ranks_per_node = 0; ///< 0: as in the network; nodes do not limit relabelling
     std::string network;                  ///< a file, or empty
     progress_when progress = progress_when::on_terminal;
 };
 
-/// The bytes that a plan gives and moves for one target tensor.
+/// The transfers and bytes of a plan for one target tensor.
 struct key_cost {
     reshard::index_t transfers = 0;
     reshard::index_t bytes = 0;
@@ -59,36 +58,36 @@ struct dry_run {
     reshard::holder_t target_ranks = 0;
     reshard::index_t source_pieces = 0;
     reshard::index_t target_pieces = 0;
-    bool relays = false; ///< asked for, or faster; then nothing is done in rounds
+    bool relays = false; ///< requested, or faster; a plan with relays has no rounds
     std::optional<reshard::detail::relay_gain>
-        omitted; ///< what relays would gain; budgets have none
+        omitted; ///< the gain from relays, if a budget excludes them
     reshard::vector<std::string> keys;
     reshard::vector<key_cost> by_key;
     reshard::plan_cost cost;
     reshard::plan_balance balance;
     reshard::vector<reshard::detail::process_memory> memory;
     reshard::detail::plan_rounds rounds;
-    std::optional<reshard::heat_bins> bins;     ///< if there is a report
-    std::string picture;                        ///< the text of the picture, if there is one
+    std::optional<reshard::heat_bins> bins;     ///< if a report is requested
+    std::string picture;                        ///< the text of the picture, if it is requested
     std::optional<conversion> files;            ///< if the source is a checkpoint
-    std::optional<reshard::relabelling> played; ///< who plays which rank of the target
-    std::optional<simulated_plan> simulated;    ///< if there is a network
-    double seconds = 0;                         ///< that planning took
-    reshard::index_t planning_bytes = 0;        ///< of memory that planning needed
+    std::optional<reshard::relabelling> played; ///< which process plays which rank of the target
+    std::optional<simulated_plan> simulated;    ///< if a network is given
+    double seconds = 0;                         ///< time for planning
+    reshard::index_t planning_bytes = 0;        ///< memory for planning
 };
 
 /// \pre the job has a target
 /// \throws error for a budget that is too small, and as `conversion_of`
 dry_run make_dry_run(source_spec const& source, job const& full_job, plan_command const& options);
 
-/// Gives the ranks of the target to the processes that have most of their elements.
+/// Assigns each rank of the target to the process that has most of its elements.
 ///
-/// \throws error with errc::usage for a checkpoint, whose files play no ranks
+/// \throws error with errc::usage for a checkpoint, whose files do not play ranks
 reshard::relabelling relabel(source_spec const& source, job& full_job, plan_command const& options);
 
-/// The memory of a rank if all is done in one round.
+/// The memory that a rank needs if the plan runs in one round.
 ///
-/// \throws error with errc::overflow if that does not fit 64 bits
+/// \throws error with errc::overflow if the number of bytes exceeds 64 bits
 reshard::index_t peak_of(dry_run const& run, std::size_t rank);
 
 boost::json::object json_of(dry_run const& run, bool key_details);

@@ -41,7 +41,7 @@ void add_expand(CLI::App& app, invocation& chosen) {
     add_required_program(*command, *files);
     add_source(*command, chosen, *files);
     add_target(*command, chosen, *files);
-    files->partial = true; // keys that the target omits do not matter here
+    files->partial = true; // keys that the target lacks do not matter here
     command->callback([files, &chosen] {
         chosen.run = [files, &chosen](processes const& world) {
             return on_first(world, [&] { return expand(*files, chosen.json); });

@@ -22,7 +22,7 @@ using namespace reshard;
 
 namespace {
 
-/// The tensors that a layout file lists, with all that it says of them.
+/// The tensors that a layout file lists, with all details that it gives.
 reshard::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
     reshard::vector<aoa::known_tensor> tensors;
     for (detail::layout_row const& row : table.rows)
@@ -32,7 +32,7 @@ reshard::vector<aoa::known_tensor> known_rows(detail::layout_table const& table)
     return tensors;
 }
 
-/// The renames of tensors; `object_renames` has the other values' renames.
+/// The renames that apply to tensors; `object_renames` has the other values' renames.
 reshard::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog const& tensors,
                                             reshard::vector<aoa::state_suffix> const& states,
                                             job_files const& files) {
@@ -45,7 +45,7 @@ reshard::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog c
     return renames;
 }
 
-/// Adds statements that rename, before the statements of a program or after them.
+/// Adds statements for the renames, before or after the statements of a program.
 void add_renames(aoa::program& code, reshard::vector<rename_pair> const& renames, bool is_before) {
     reshard::vector<aoa::statement> statements;
     for (auto const& [from, to] : renames) {
@@ -60,7 +60,7 @@ void add_renames(aoa::program& code, reshard::vector<rename_pair> const& renames
     code.replace_statements(std::move(all_statements));
 }
 
-/// Adds the states that follow renames to those that a program knows.
+/// Adds the states that follow the renames to the states that a program knows.
 void add_states(aoa::program& code, reshard::vector<aoa::state_suffix> const& added) {
     auto states = code.state_suffixes();
     std::ranges::copy_if(added, std::back_inserter(states), [&](aoa::state_suffix const& state) {
@@ -69,7 +69,8 @@ void add_states(aoa::program& code, reshard::vector<aoa::state_suffix> const& ad
     code.set_state_suffixes(std::move(states));
 }
 
-/// The tensors of a source under new names, as they are cut; states have followed.
+/// The tensors of a source under their new names, with unchanged cuts. Their states are renamed,
+/// too.
 catalog renamed(catalog const& source, reshard::vector<rename_pair> const& renames,
                 reshard::vector<aoa::state_suffix> const& states, job_files const& files) {
     aoa::program code;
@@ -85,7 +86,7 @@ catalog renamed(catalog const& source, reshard::vector<rename_pair> const& renam
     return catalog(std::move(entries));
 }
 
-/// The error of a statement that reads a tensor by the name that it has before `--rename`.
+/// The error for a statement that reads a tensor by its name from before `--rename`.
 aoa::finding old_name(aoa::program const& code, aoa::statement const& statement,
                       aoa::name const& name, reshard::vector<rename_pair> const& renames) {
     std::string const key(code.text(name));
@@ -98,11 +99,11 @@ aoa::finding old_name(aoa::program const& code, aoa::statement const& statement,
          name.where, key});
 }
 
-/// Adds an error for each tensor of the source that a program reads by its old name.
+/// Adds an error for each source tensor that a program reads by its old name.
 void refuse_old_names(aoa::expansion& expanded, catalog const& source, catalog const& catalog,
                       reshard::vector<rename_pair> const& renames) {
     aoa::program const& code = expanded.code;
-    key_set set; // made by the program, or refused
+    key_set set; // names that the program has made, or that have an error
     for (aoa::statement const& statement : code.statements()) {
         for (aoa::name const& name : code.left(statement)) {
             std::string const key(code.text(name));
@@ -132,7 +133,7 @@ aoa::lowering lower_exports(aoa::program const& code, catalog const& source,
     for (aoa::known_tensor const& tensor : tensors_like(files.like))
         if (added.contains(tensor.entry.key) && !lowered.map.find(tensor.entry.key))
             lowered.map.add(tensor.entry.key, tensor.entry.shape, tensor.entry.dtype);
-    erase_if(lowered.findings, [&](aoa::finding const& finding) { // that its shape is unknown
+    erase_if(lowered.findings, [&](aoa::finding const& finding) { // its shape is known now
         return finding.code == "no_effect" && added.contains(finding.key) &&
                lowered.map.find(finding.key);
     });
@@ -186,8 +187,8 @@ program_expander::known_tensors(detail::layout_table const* target) const {
     return before;
 }
 
-/// Refuses a checkpoint for `--like` that has none of the tensors that the program makes: it would
-/// have no effect.
+/// Refuses a checkpoint for `--like` that has none of the tensors that the program makes, since it
+/// would have no effect.
 void program_expander::check_like(aoa::program const& back) const {
     key_set set;
     for (aoa::statement const& statement : back.statements())

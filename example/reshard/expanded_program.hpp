@@ -14,27 +14,27 @@
 #include <optional>
 
 /// \file
-/// The program of a job without macros, over the names that the source has.
+/// Expands a job's program, over the names of the source's tensors.
 
 namespace tool {
 
-/// Lowers a program without a target. Tensors that it adds backwards are as in `--like`.
+/// Lowers a program without a target. Tensors that the reversed program adds are as in `--like`.
 reshard::aoa::lowering lower_exports(reshard::aoa::program const& code,
                                      reshard::catalog const& source, job_files const& files);
 
-/// The tensors that a program yields if no target says which are wanted; none after an error.
+/// The tensors that a program yields if no target lists the wanted ones; none after an error.
 reshard::catalog exports_of(reshard::aoa::expansion const& expanded, reshard::catalog const& source,
                             job_files const& files);
 
-/// The tensors of a layout file; data types that it leaves open come from `catalog`, or are F32.
+/// The tensors of a layout file. Data types that it omits come from `catalog`, or are F32.
 reshard::catalog catalog_of(reshard::detail::layout_table const& table,
                             reshard::catalog const& catalog);
 
-/// Expands programs for a source, in the direction in which they are to be run, with the renames of
-/// `--rename` before them, or after them with `--reverse`.
+/// Expands programs for a source, in the direction in which they will run. The renames of
+/// `--rename` are before the program, or after it with `--reverse`.
 class program_expander {
 public:
-    /// Both have to outlive this.
+    /// `source` and `files` have to outlive this object.
     ///
     /// \throws error for a file of names or of `--like` that cannot be read
     program_expander(reshard::catalog const& source, job_files const& files);
@@ -42,12 +42,12 @@ public:
     reshard::catalog const& source() const { return source_; }
     job_files const& files() const { return files_; }
 
-    /// \param target may be null
-    /// \throws error for renames that match nothing, or that meet
+    /// \param target the target's tensors, or null
+    /// \throws error for renames that match no name, or that give two tensors one name
     reshard::aoa::expansion expand(reshard::aoa::program const& written,
                                    reshard::detail::layout_table const* target) const;
 
-    /// The source as the program sees it, with the names that `--rename` gives.
+    /// The source's tensors as the program sees them, with the names from `--rename`.
     reshard::catalog const& seen() const { return seen_ ? *seen_ : source_; }
 
 private:
@@ -61,10 +61,10 @@ private:
 
     reshard::catalog const& source_;
     job_files const& files_;
-    std::optional<rename_rules> rules_;                  ///< beside a program
-    reshard::vector<reshard::aoa::state_suffix> states_; ///< of the source, if it is renamed
-    reshard::vector<rename_pair> before_;                ///< before the program
-    std::optional<reshard::catalog> seen_;               ///< if there are some
+    std::optional<rename_rules> rules_;                  ///< of `--rename`, if there is a program
+    reshard::vector<reshard::aoa::state_suffix> states_; ///< the states of a renamed source
+    reshard::vector<rename_pair> before_;                ///< renames before the program
+    std::optional<reshard::catalog> seen_;               ///< the renamed source, if any
     reshard::vector<reshard::aoa::known_tensor> like_;
 };
 

@@ -32,10 +32,10 @@ struct explain_options {
     std::string key;
     std::string source_key;
     std::string region;
-    bool all = false; ///< also what does not fit on a screen
+    bool all = false; ///< shows all lines, not only a screen of them
 };
 
-/// In the order of their offsets in the target, or in the source.
+/// Sorts pieces by their offsets in the target, or in the source.
 reshard::vector<explained> in_order(reshard::vector<explained> pieces, bool of_source) {
     std::ranges::stable_sort(pieces, {}, [of_source](explained const& explained) {
         return of_source ? explained.geometry.source_offset : explained.geometry.target_offset;
@@ -43,7 +43,7 @@ reshard::vector<explained> in_order(reshard::vector<explained> pieces, bool of_s
     return pieces;
 }
 
-/// The extents of the factors that each axis is made of.
+/// The extents of the factors of each axis.
 json::array json_factors(index_vector const& extents, std::uint8_t joins) {
     json::array axes;
     for (std::size_t k = 0; k < extents.size(); ++k) {
@@ -92,7 +92,7 @@ json::object json_of(explained const& explained) {
     return entry;
 }
 
-/// `rank 2`, `ranks 0-3, 6`; nothing of none.
+/// For example `rank 2` or `ranks 0-3, 6`; empty without ranks.
 std::string ranks_text(reshard::vector<holder_t> const& ranks) {
     std::string text;
     for (std::size_t i = 0; i < ranks.size();) {
@@ -106,7 +106,7 @@ std::string ranks_text(reshard::vector<holder_t> const& ranks) {
     return text.empty() ? text : (ranks.size() == 1 ? "rank " : "ranks ") + text;
 }
 
-/// A statement of a program, in one line.
+/// A statement of a program on one line.
 std::string in_one_line(std::string_view text) {
     std::string line;
     for (char const c : text) {
@@ -119,13 +119,13 @@ std::string in_one_line(std::string_view text) {
     return line;
 }
 
-/// The same, with the details that are hard to guess.
+/// A statement on one line, with a comment on details that are hard to guess.
 std::string explained_line(std::string_view text) {
     bool const reverses = text.find("permute=\"[]\"") != text.npos;
     return in_one_line(text) + (reverses ? "  # the axes in reverse order" : "");
 }
 
-/// The statements that pieces come by, each once, as the user wrote them.
+/// The statements that make the pieces, each once, as the user wrote them.
 reshard::vector<std::string> written_lines(reshard::vector<explained> const& pieces,
                                            job const& full_job) {
     aoa::program const& code = full_job.code();
@@ -141,7 +141,7 @@ reshard::vector<std::string> written_lines(reshard::vector<explained> const& pie
     return lines;
 }
 
-/// The operations on the elements on their way, and their holders.
+/// The operations on a piece's elements, and the bytes of its file.
 std::string way_of(explained const& explained) {
     piece const& piece = explained.geometry;
     std::string text;
@@ -158,7 +158,7 @@ std::string way_of(explained const& explained) {
     return text;
 }
 
-/// ` on rank 1`, if any.
+/// For example ` on rank 1`; empty without ranks.
 std::string place_of(reshard::vector<holder_t> const& ranks) {
     return ranks.empty() ? "" : " on " + ranks_text(ranks);
 }
@@ -179,7 +179,7 @@ std::string source_text(explained const& explained) {
            place_of(explained.target_ranks) + way_of(explained);
 }
 
-/// Lines that fit on a screen, or all; a line says how many are omitted.
+/// The lines that fit on a screen, or all lines. A last line gives the number of omitted lines.
 std::string on_a_screen(reshard::vector<std::string> const& lines, std::size_t most, bool show_all,
                         std::string const& noun) {
     std::string text;
@@ -191,7 +191,7 @@ std::string on_a_screen(reshard::vector<std::string> const& lines, std::size_t m
     return text;
 }
 
-/// What pieces are and come by, in 24 lines unless all is asked for.
+/// Describes pieces and the statements that make them, in 24 lines unless all are requested.
 std::string text_of(reshard::vector<explained> const& pieces, job const& full_job, bool forward,
                     bool shows_all) {
     constexpr std::size_t screen = 24, most_statements = 8;
@@ -218,7 +218,7 @@ std::optional<index_vector> shape_of(source_spec const& source, job const& full_
     return layout ? std::optional(source.held.shape_of(*layout)) : std::nullopt;
 }
 
-/// All pieces of the box that is asked for.
+/// All pieces of the requested box.
 reshard::vector<explained> pieces_of(source_spec const& source, job const& full_job,
                                      explain_options const& options, bool cuts_at_ranks) {
     auto const ranges = parse_box(options.region);
@@ -256,7 +256,7 @@ outcome text_of(reshard::vector<explained> const& pieces, job const& full_job,
 }
 
 outcome explain(explain_options const& options, bool as_json) {
-    parse_box(options.region); // a wrong one is refused before anything is read
+    parse_box(options.region); // refuses a wrong box before any file is read
     source_spec const source = read_source(options.files.source, options.files.reading);
     job_files files = options.files;
     if (source.checkpoint)
@@ -286,7 +286,7 @@ void add_explain(CLI::App& app, invocation& chosen) {
     add_source(*command, chosen, options->files);
     add_target(*command, chosen, options->files);
     add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files));
-    options->files.partial = true; // what else the target holds does not matter here
+    options->files.partial = true; // the target's other tensors do not matter here
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return on_first(world, [&] { return explain(*options, chosen.json); });

@@ -17,7 +17,7 @@ using namespace reshard;
 
 namespace {
 
-/// The ranks of a layout that hold some of a box, ascending.
+/// The ranks of a layout that hold elements of a box, ascending.
 reshard::vector<holder_t> ranks_of(layout const& layout, std::string const& key,
                                    box const& region) {
     tensor_layout const* const tensor = layout.find(key);
@@ -32,7 +32,7 @@ reshard::vector<holder_t> ranks_of(layout const& layout, std::string const& key,
     return {ranks.begin(), ranks.end()};
 }
 
-/// Adds the position of a piece in its file: from its first element to its last.
+/// Adds the byte range of a piece in its file, from its first to its last element.
 void find_bytes(explained& explained, checkpoint_metadata const& checkpoint, std::size_t tensor,
                 std::size_t number) {
     detail::checkpoint_shard const& shard = checkpoint.tensors[tensor].shards[number];
@@ -53,7 +53,7 @@ void find_bytes(explained& explained, checkpoint_metadata const& checkpoint, std
     explained.last_byte = static_cast<index_t>(shard.begin) + (end * element_bits + 7) / 8;
 }
 
-/// Pieces with all known details, cut at the borders of shards if the source is a checkpoint.
+/// Makes pieces with all known details, cut at the borders of shards if the source is a checkpoint.
 class explainer {
 public:
     explainer(source_spec const& source, job const& full_job, bool cuts_at_ranks)
@@ -63,7 +63,7 @@ public:
           trace_(full_job.code()),
           lines_(statement_lines(full_job.code(), source.held)) {}
 
-    /// What makes up a box of a target tensor, by target offset.
+    /// The pieces that fill a box of a target tensor, by target offset.
     reshard::vector<explained> target(std::string const& key, std::optional<box> const& region) {
         reshard::vector<explained> explaineds;
         for (piece const& piece : reshard::explain(all_.map(), key, region))
@@ -75,7 +75,7 @@ public:
         return explaineds;
     }
 
-    /// What becomes of a box of a source tensor, by source offset.
+    /// The pieces that use a box of a source tensor, by source offset.
     reshard::vector<explained> source(std::string const& key, std::optional<box> const& region) {
         reshard::vector<explained> explaineds;
         for (detail::destination const& destination :
@@ -97,7 +97,7 @@ private:
             complete(explaineds[i]);
     }
 
-    /// Adds the holders of a piece, and the statements as in the program.
+    /// Adds the ranks that hold a piece, and its statements as the user wrote them.
     void complete(explained& explained) {
         box const source = explained.geometry.source_box(),
                   target = explained.geometry.target_box();
@@ -148,14 +148,14 @@ private:
 
     source_spec const& source_;
     job const& all_;
-    bool cuts_at_ranks_; ///< also if the source is a layout, whose ranks hold shards
+    bool cuts_at_ranks_; ///< also cuts at shards if the source is a layout
     aoa::statement_trace trace_;
     reshard::vector<std::string> lines_;
-    /// By source key and target key.
+    /// Statement numbers by source key and target key.
     std::map<std::pair<std::string, std::string>, reshard::vector<std::size_t>> numbers_;
 };
 
-/// The axis along which two offsets differ, if it is only one; else the number of axes.
+/// The axis along which two offsets differ, if it is the only one; else the number of axes.
 std::size_t only_difference(index_vector const& a, index_vector const& b) {
     std::size_t index = a.size();
     for (std::size_t axis = 0; axis < a.size(); ++axis)
@@ -167,7 +167,7 @@ std::size_t only_difference(index_vector const& a, index_vector const& b) {
     return index;
 }
 
-/// Whether two pieces differ in their position only.
+/// Whether two pieces have the same tensors, holders and operations.
 bool are_identical(explained const& a, explained const& b) {
     piece const &p = a.geometry, &q = b.geometry;
     return !p.joins.any() && !q.joins.any() && p.source == q.source && p.stored == q.stored &&

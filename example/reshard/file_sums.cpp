@@ -27,11 +27,11 @@ namespace {
 
 constexpr char sums_name[] = "integrity.json";
 
-/// A file, and the sum that it had.
+/// A file, and its recorded sum.
 struct file_sum {
     std::string file, sum;
     std::filesystem::path path;
-    index_t bytes = 0; ///< today; 0 if it is missing
+    index_t bytes = 0; ///< present size; 0 if the file is missing
 };
 
 /// Throws if OpenSSL refuses a step, for example because SHA-256 is not allowed.
@@ -79,7 +79,7 @@ bool is_name(std::string_view text) {
     return !text.empty() && text != "." && text != ".." && text.find('/') == text.npos;
 }
 
-/// The sums that a file lists.
+/// Reads the sums that a file lists.
 reshard::vector<file_sum> read_sums(std::filesystem::path const& path) {
     std::string const name = path.string();
     auto const document =
@@ -101,7 +101,7 @@ reshard::vector<file_sum> read_sums(std::filesystem::path const& path) {
     return sums;
 }
 
-/// What differs of every `size`-th file from the `rank`-th on.
+/// Compares every `size`-th file, from the `rank`-th on, and returns those that differ.
 reshard::vector<changed_file> changed_among(reshard::vector<file_sum> const& sums,
                                             processes const& world,
                                             detail::progress_function const& tell) {

@@ -14,16 +14,16 @@
 #include <string>
 
 /// \file
-/// Files, compared with the SHA-256 sums that Megatron-Core keeps of them in `integrity.json`.
+/// Compares files with the SHA-256 sums that Megatron-Core stores in `integrity.json`.
 
 namespace tool {
 
-/// A file that is not as it was when its sum was taken.
+/// A file that has changed since its sum was recorded.
 struct changed_file {
     std::string file;
     reshard::index_t bytes = 0;
     std::string expected;
-    std::string found; ///< empty if the file is missing
+    std::string found; ///< the present sum; empty if the file is missing
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.file, self.bytes, self.expected, self.found);
@@ -36,10 +36,11 @@ struct compared_files {
     reshard::vector<changed_file> changed;
 };
 
-/// The files of a directory compared with their sums; none if it has no sums. Rank `r` reads every
-/// `size`-th file.
+/// Compares the files of a directory with their recorded sums; std::nullopt if it has no sums. Rank
+/// `r` reads every `size`-th file, from the `r`-th on.
 ///
-/// \throws error with errc::corrupt_file for sums that are not SHA-256, or of files elsewhere
+/// \throws error with errc::corrupt_file for sums that are not SHA-256, or of files in other
+///         directories
 /// \par Collective every process
 /// \par Source megatron.core.dist_checkpointing.integrity of Megatron-LM
 std::optional<compared_files> compare_with_sums(processes const& world,

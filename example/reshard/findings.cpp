@@ -22,7 +22,7 @@ using namespace reshard;
 
 namespace {
 
-/// The file that a finding is about.
+/// The file with the cause of a finding.
 std::string const& file_of(aoa::finding const& finding, job_files const& files) {
     bool const is_about_source = finding.code == "unused" || finding.code == "rounded" ||
                                  finding.code == "left_state" || finding.code == "renamed_away" ||
@@ -32,8 +32,8 @@ std::string const& file_of(aoa::finding const& finding, job_files const& files) 
                                                                      : files.target;
 }
 
-/// The pattern of a key that nothing makes, or that lies apart from its scales, which the keys of
-/// other layers share; empty for other findings.
+/// The key pattern of an error about a missing key, or a key that is separated from its scales. The
+/// same keys of other layers have the same pattern. Empty for other findings.
 std::string missing_kind(reported const& report) {
     bool const is_of_layout =
         report.code == name(errc::unknown_key) || report.code == name(errc::bad_layout);
@@ -41,14 +41,14 @@ std::string missing_kind(reported const& report) {
     return is_missing ? without_numbers(report.key) : "";
 }
 
-/// Whether a finding is shown by itself, regardless of the others.
+/// Whether a finding is shown by itself, and not in a group.
 bool is_alone(reported const& report) {
     if (report.where)
         return false;
     return report.severity == "error" ? missing_kind(report).empty() : report.key.empty();
 }
 
-/// The statement that gives all keys of a kind no source, if any.
+/// The statement that adds all keys of a pattern as zeros; empty if one statement cannot.
 std::string addition_of(std::string const& kind) {
     std::size_t const star = kind.find('*');
     bool const is_plain =
@@ -58,14 +58,14 @@ std::string addition_of(std::string const& kind) {
     return "_ -> " + kind.substr(0, star) + "$LAYER_ID" + kind.substr(star + 1);
 }
 
-/// What to write for all keys of a group of which each message says what to write for one.
+/// The statement for all keys of a group, if each message proposes a statement for one key.
 std::string all_at_once(finding_group const& group) {
     std::string const statement = addition_of(missing_kind(*group.first));
     bool const can_add = group.first->message.find("write  _ -> ") != std::string::npos;
     return can_add && !statement.empty() ? "; for all at once  " + statement : "";
 }
 
-/// Says which tensors of the source no target uses, and which in part only.
+/// Notes the source tensors that no target tensor uses, or uses only in part.
 void note_losses(job const& full_job, job_files const& files) {
     reshard::vector<std::string> unused, others;
     std::string first;
@@ -99,8 +99,8 @@ void note_zeros(job const& full_job) {
         note(counted(zeros.size(), "key") + " without a source: zeros in a file: " + listed(zeros));
 }
 
-/// The tensor of the source that an output is, all of it, in any order of axes and data type; empty
-/// for others.
+/// The source tensor that an output copies completely, in any order of axes and as any data type.
+/// Empty for other outputs.
 std::string_view key_of_copy(mapping_output const& output, mapping const& program) {
     expression const& value = output.value;
     if (output.added || value.pieces.size() != 1 || value.pieces.source(0) == detail::zero_source)
@@ -137,8 +137,8 @@ reported report_of(aoa::program const& code, aoa::finding const& finding, job_fi
     return result;
 }
 
-/// `file:line:column: kind: message`, then lines that show the place, then lines with the chain of
-/// macros. All after the file is optional.
+/// `file:line:column: kind: message`, then lines that show the position, then lines with the chain
+/// of macros. Everything after the file is optional.
 aoa::finding unplaced(aoa::severity level, std::string_view code, std::string key,
                       std::string message) {
     return {level, std::string(code), std::move(key), std::move(message), {}, 0};
@@ -233,7 +233,7 @@ void note_renamed_away(job& full_job, catalog const& source, job_files const& fi
             renamed.insert(key);
     for (aoa::statement const& statement : full_job.code().statements())
         for (aoa::name const& name : full_job.code().left(statement))
-            if (statement.where != aoa::text_span() && // else it is one of --rename
+            if (statement.where != aoa::text_span() && // else the statement comes from --rename
                 name.kind == aoa::name::kind_type::text)
                 gone.insert(full_job.code().text(name));
     erase_if(gone, [&](std::string_view key) {

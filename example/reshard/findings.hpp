@@ -16,21 +16,21 @@
 #include <string_view>
 
 /// \file
-/// Findings as all commands show them.
+/// Findings in the form that all commands print.
 
 namespace tool {
 
-/// A finding with all that is shown of it.
+/// A finding with everything that is printed of it.
 struct reported {
     std::string severity;
     std::string code;
     std::string key;
     std::string message;
     std::string file;
-    std::optional<reshard::aoa::place> where; ///< in the program
+    std::optional<reshard::aoa::place> where; ///< position in the program
     reshard::vector<std::string> chain;
     std::string text;  ///< for people: the position, the severity, the message, the lines below
-    std::string plain; ///< the same without the severity, to follow `note: `
+    std::string plain; ///< `text` without the severity, to be printed after `note: `
 };
 
 /// Whether a finding is about a position in the program.
@@ -38,18 +38,18 @@ inline bool is_placed(reshard::aoa::finding const& finding) {
     return finding.where.last > finding.where.first;
 }
 
-/// \param code the program that the finding is of
+/// \param code the program of the finding
 reported report_of(reshard::aoa::program const& code, reshard::aoa::finding const& finding,
                    job_files const& files);
 
-/// A finding that is about no place of the program.
+/// A finding without a position in the program.
 reshard::aoa::finding unplaced(reshard::aoa::severity level, std::string_view code, std::string key,
                                std::string message);
 
-/// Adds an error that the target makes, not the program.
+/// Adds an error that the target causes, not the program.
 void add_error(job& full_job, reshard::errc code, std::string key, std::string message);
 
-/// An error that has stopped a stage, and whose sentence begins with the file.
+/// Reports an error that has stopped a stage, in a sentence that begins with the file.
 reported report_of(reshard::error const& problem, std::string const& file);
 
 reshard::vector<reported> reports_of(reshard::aoa::program const& code,
@@ -58,32 +58,34 @@ reshard::vector<reported> reports_of(reshard::aoa::program const& code,
 
 std::size_t count_of(std::string_view severity, reshard::vector<reported> const& reports);
 
-/// Findings that say the same of several tensors: the first one, and the keys of the others.
+/// Findings with the same message for several tensors: the first finding, and the keys of the
+/// others.
 struct finding_group {
     reported const* first;
     reshard::vector<std::string> others = {};
-    std::size_t nameless = 0; ///< more of them, of no tensor
+    std::size_t nameless = 0; ///< number of further findings without a key
 };
 
 reshard::vector<finding_group> groups_of(reshard::vector<reported> const& reports);
 
-/// For which other tensors the same holds, as lines below the first finding.
+/// The other tensors of a group, as lines below its first finding.
 std::string same_text(finding_group const& group);
 
-/// Says findings on standard error, those that say the same of several tensors once.
+/// Prints findings to standard error. Findings with the same message for several tensors are
+/// printed once.
 void say_findings(reshard::vector<reported> const& reports);
 
-/// Notes tensors of the source that a program of the user's renames, if nothing has their old names
-/// afterwards. A target that lists its tensors says itself which names it wants.
+/// Notes source tensors that the user's program renames if no tensor has their old names
+/// afterwards. A target that lists its tensors gets no note, since it states the names itself.
 void note_renamed_away(job& full_job, reshard::catalog const& source, job_files const& files);
 
-/// Prints the warnings about a job that will be carried out to standard error.
+/// Prints the warnings about a job that will run to standard error.
 void say_notes(job const& full_job, job_files const& files);
 
-/// The number of warnings that a job gives rise to.
+/// The number of warnings about a job.
 std::size_t count_warnings(job const& full_job);
 
-/// Refuses a job with warnings if the options say so.
+/// Refuses a job that has warnings, if the options require it.
 void refuse_warnings(std::size_t warnings, job_files const& files);
 
 } // namespace tool

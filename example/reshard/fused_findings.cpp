@@ -27,7 +27,7 @@ using namespace reshard;
 
 namespace {
 
-/// The tensor of the source that an output is a plain copy of, or null.
+/// The source tensor that an output copies unchanged, or null.
 catalog_entry const* source_of(mapping const& program, catalog_entry const& wanted,
                                catalog const& source) {
     mapping_output const* const output = program.find(wanted.key);
@@ -38,7 +38,8 @@ catalog_entry const* source_of(mapping const& program, catalog_entry const& want
     return from && from->shape == wanted.shape ? from : nullptr;
 }
 
-/// The axes along which the target cuts a tensor of the source into other parts than it has there.
+/// The axes along which the target cuts a tensor into more than one part, and not into the source's
+/// number of parts.
 reshard::vector<std::size_t> axes_cut_anew(catalog_entry const& wanted, catalog_entry const& from) {
     reshard::vector<std::size_t> axes;
     for (std::size_t axis = 0; axis < wanted.parts.size(); ++axis)
@@ -47,7 +48,7 @@ reshard::vector<std::size_t> axes_cut_anew(catalog_entry const& wanted, catalog_
     return axes;
 }
 
-/// The messages about cut tensors, by the known order of their parts.
+/// The advice about cut tensors, by the known order of their rows.
 std::string_view fused_advice(fused_order order) {
     switch (order) {
     case fused_order::parts:
@@ -68,8 +69,9 @@ std::string_view fused_advice(fused_order order) {
     }
 }
 
-/// Notes tensors with names of fused ones if nothing says how they were made: in files that say so
-/// of others, queries, keys and values without such a statement are groups of heads.
+/// Notes tensors whose names are usual for fused tensors, if the source does not say how they were
+/// made. If the source's files say it for other tensors, then queries, keys and values without a
+/// statement are groups of heads.
 void note_seemingly_fused(job& full_job, layout const& layout, catalog const& source,
                           job_files const& files) {
     std::map<fused_order, reshard::vector<std::string>> cuts;
@@ -97,7 +99,7 @@ void note_seemingly_fused(job& full_job, layout const& layout, catalog const& so
                                               std::string(fused_advice(order))));
 }
 
-/// Notes tensors in parts that are taken as plain ones, unless they may be as they are.
+/// Notes tensors in parts that are read as plain tensors, unless that may be right.
 void note_parts_taken_whole(job& full_job, layout const& layout, job_files const& files) {
     std::string const text =
         files.cut_fused ? ""
@@ -107,7 +109,7 @@ void note_parts_taken_whole(job& full_job, layout const& layout, job_files const
         full_job.notes.push_back(unplaced(aoa::severity::note, "layout", {}, text));
 }
 
-/// Adds a fault of fused tensors: an error, or a note if the options allow it.
+/// Adds an error about fused tensors, or a note if the options allow the fault.
 void add_fused_fault(job& full_job, std::string const& fault, std::string const& allowed_by,
                      job_files const& files) {
     if (files.cut_fused)
@@ -116,7 +118,7 @@ void add_fused_fault(job& full_job, std::string const& fault, std::string const&
         add_error(full_job, errc::bad_layout, {}, fault + allowed_by);
 }
 
-/// Reports an output that has elements of a fused tensor of the source, but not equally of all its
+/// Reports an output that has elements of a fused source tensor, but not equally from all its
 /// parts.
 void check_fused_sources(job& full_job, layout const& layout, job_files const& files) {
     detail::carry_fused(full_job.lowered.map, layout);
@@ -124,7 +126,7 @@ void check_fused_sources(job& full_job, layout const& layout, job_files const& f
         add_fused_fault(full_job, *fault, "; if that is intended, --cut-fused allows it", files);
 }
 
-/// De-interleaves the tensors that the target has whole.
+/// De-interleaves the tensors that the target does not cut.
 void deinterleave_whole(job& full_job, layout const& layout, job_files const& files) {
     if (files.cut_fused || full_job.first_error())
         return;
@@ -138,8 +140,8 @@ void deinterleave_whole(job& full_job, layout const& layout, job_files const& fi
     }
 }
 
-/// `'tp' (4) and 'fsdp' (2)`: the mesh axes of a rule that cut an axis of its tensors, if these are
-/// several, or one that has the name of data parallelism; otherwise empty.
+/// The mesh axes of a rule that cut one axis of its tensors, for example `'tp' (4) and 'fsdp' (2)`.
+/// Empty unless they are several, or the name of one is usual for data parallelism.
 std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule const& rule,
                           index_t axis) {
     constexpr std::string_view of_data[] = {"dp", "fsdp", "ddp", "zero", "data"};
@@ -158,8 +160,8 @@ std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule
     return count > 1 || is_data ? text : std::string();
 }
 
-/// Warns of tensors that are fused for more parts than there are tensor-parallel ranks, as further
-/// mesh axes cut them.
+/// Warns of tensors that are fused for more parts than there are tensor-parallel ranks, because
+/// other mesh axes cut them, too.
 void warn_fused_by_axes(job& full_job, job_files const& files) {
     if (!full_job.target || full_job.map().fused().empty())
         return;
@@ -188,7 +190,7 @@ void warn_fused_by_axes(job& full_job, job_files const& files) {
                 "a layout that these alone cut, then cut the result with --cut-fused"));
 }
 
-/// How the scales of a tensor that `--rename` renames follow it.
+/// Advice on renaming the scales of a tensor that `--rename` renames.
 std::string advice_to_rename(detail::scale_finding const& finding) {
     return finding.statement.empty() ? ""
            : finding.rename.empty()  ? "; rename the scales too (--rename)"

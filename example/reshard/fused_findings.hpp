@@ -9,16 +9,16 @@
 #include <reshard/layout/layout.hpp>
 
 /// \file
-/// Whether a job takes apart what belongs together: fused tensors, and tensors and their scales.
+/// Checks whether a job separates the members of fused tensors, or tensors from their scales.
 
 namespace tool {
 
-/// Reports how a job treats fused tensors, and the cuts of the target in tensors that are fused, or
-/// seem to be. Tensors that the target has whole are de-interleaved.
+/// Reports how a job treats fused tensors, and reports cuts of the target in tensors that are
+/// fused, or seem to be. De-interleaves the tensors that the target does not cut.
 void check_fused(job& full_job, reshard::layout const& layout, reshard::catalog const& source,
                  job_files const& files);
 
-/// Reports tensors that a program parts from their scales, at the statement that makes them.
+/// Reports tensors that a program separates from their scales, at the statement that makes them.
 void check_scale_sources(job& full_job, reshard::layout const& layout, job_files const& files);
 
 } // namespace tool

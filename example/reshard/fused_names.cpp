@@ -20,7 +20,7 @@ using namespace reshard;
 
 namespace {
 
-/// Names of fused tensors. A row for one kind of model precedes the row for any.
+/// Names of fused tensors. A row for one type of model precedes the row for all others.
 ///
 /// \par Source transformers (models/NAME/modeling_NAME.py), vLLM (model_executor/models), PyTorch,
 ///             PaddleFormers, Megatron-Core, timm and llama.cpp, as each row says
@@ -149,7 +149,7 @@ struct fused_table {
         {"bias_ih*", "", first, unknown, "", "PyTorch: four gates of LSTM, three of GRU"},
         {"bias_hh*", "", first, unknown, "", "PyTorch: four gates of LSTM, three of GRU"},
         {"adaLN_modulation", "", longer, parts, "", "DiT: chunk(6) of shifts, scales and gates"},
-        // all other keys with these texts
+        // all other keys that contain these texts
         {"*qkv*", "", either, unknown, "", "by the model"},
         {"*kqv*", "", either, unknown, "", "by the model"},
         {"*gate_up*", "", either, parts, "", "gate, then up"},
@@ -159,8 +159,8 @@ struct fused_table {
     };
 };
 
-/// Whether a part of a key is that name, alone or with an ending as of a weight, bias or scale. A
-/// name may be the beginning of others, as `weight_ih*`.
+/// Whether a part of a key is `name`, alone or with an ending for a weight, bias or scale. With a
+/// `*` at its end, as in `weight_ih*`, `name` matches all longer names.
 bool names_part(std::string_view part, std::string_view name) {
     constexpr std::string_view endings[] = {"",        "_weight", "_bias",  "_blocks",
                                             "_scales", "_scale",  "_zeros", "_weight_scale"};
@@ -171,7 +171,7 @@ bool names_part(std::string_view part, std::string_view name) {
     return std::ranges::find(endings, part.substr(name.size())) != std::end(endings);
 }
 
-/// Removes the text before the first dot, and returns it.
+/// Removes the text before the first dot or slash, and returns it.
 std::string_view next_part(std::string_view& remainder) {
     std::size_t const end = std::min(remainder.find_first_of("./"), remainder.size());
     std::string_view const part = remainder.substr(0, end);
@@ -214,13 +214,14 @@ void add_config(boost::json::value const& config, model_facts& facts) {
         facts.type = type->get_string().c_str();
 }
 
-/// An axis that has the rows of the tensors, or may have them.
+/// An axis that contains the rows of the members, or may contain them.
 struct fused_axis {
     std::size_t axis;
     bool is_sure = true;
 };
 
-/// The axis of a matrix, the last two axes of a tensor, that is not the hidden size of the model.
+/// The axes that may contain the rows, in a matrix of a tensor's last two axes: not the axis of the
+/// model's hidden size.
 reshard::vector<fused_axis> axes_of_matrix(index_vector const& shape, std::size_t ndim,
                                            fused_side side, std::optional<index_t> hidden) {
     index_t const out = shape[ndim - 2], in = shape[ndim - 1];
@@ -238,14 +239,14 @@ reshard::vector<fused_axis> axes_of_matrix(index_vector const& shape, std::size_
                           : reshard::vector<fused_axis>{{longer}, {other, false}};
 }
 
-/// The axes that may have the rows of the tensors.
+/// The axes that may contain the rows of the members.
 ///
-/// \par Source AutoAWQ and AutoGPTQ have `qweight` and `qzeros` as [in, out], with packed values,
-///             compressed-tensors `weight_packed` as [out, in]
+/// \par Source AutoAWQ and AutoGPTQ store `qweight` and `qzeros` as [in, out], with packed values,
+///             compressed-tensors stores `weight_packed` as [out, in]
 reshard::vector<fused_axis> fused_axes(catalog_entry const& wanted, fused_side side,
                                        std::optional<index_t> hidden) {
     std::size_t ndim = wanted.shape.size();
-    while (ndim > 2 && wanted.shape[ndim - 1] == 1) // a convolution of 1
+    while (ndim > 2 && wanted.shape[ndim - 1] == 1) // a convolution with a kernel of one element
         --ndim;
     if (ndim == 0)
         return {};
@@ -260,7 +261,7 @@ reshard::vector<fused_axis> fused_axes(catalog_entry const& wanted, fused_side s
     return axes_of_matrix(wanted.shape, ndim, side, hidden);
 }
 
-/// Whether a layout cuts an axis of `count` heads inside a head; it does not if that is unknown.
+/// Whether a layout cuts an axis of `count` heads inside a head; false if the count is unknown.
 bool cuts_heads(catalog_entry const& wanted, std::size_t axis, std::optional<index_t> count) {
     return count && *count > 0 && wanted.shape[axis] % *count == 0 &&
            (!wanted.is_even(axis) || *count % wanted.parts[axis] != 0);
@@ -305,7 +306,7 @@ model_facts facts_beside(std::string const& source) {
         path = path.parent_path();
     path /= "config.json";
     model_facts facts;
-    boost::system::error_code unreadable; // then nothing is known
+    boost::system::error_code unreadable; // an unreadable file gives no facts
     if (std::filesystem::is_regular_file(path, ignored))
         add_config(boost::json::parse(reshard::detail::read_text_file(path), unreadable), facts);
     return facts;
@@ -328,7 +329,7 @@ std::optional<fused_cut> find_fused_cut(catalog_entry const& wanted,
                        : std::nullopt;
         if (name->order != fused_order::by_head)
             return fused_cut{axis, is_sure ? name->order : fused_order::unknown};
-        // gate and up row by row are pairs, of which an even cut leaves each whole
+        // rows of gate and up alternate: they are pairs, and an even cut does not separate a pair
         std::optional<index_t> const count =
             name->heads.empty() ? wanted.shape[axis] / 2 : model.number(name->heads);
         if (!count)
@@ -341,13 +342,13 @@ std::optional<fused_cut> find_fused_cut(catalog_entry const& wanted,
 
 namespace {
 
-/// Whether ranks may have a part of each of several tensors.
+/// Whether a rank's shard may consist of rows of each member.
 bool is_part_by_part(fused_order order) {
     return order != fused_order::by_head && order != fused_order::heads;
 }
 
-/// The tensors of a mapping that the source has in parts, if by their names each part may have rows
-/// of several tensors, and nothing says how they were made; and the axis of the parts.
+/// The sources of a mapping that are in parts, if by their names each part may have rows of several
+/// members, and the layout does not say how they were fused. The value is the axis of the parts.
 std::map<detail::key_id, std::size_t> named_parts(mapping const& program, layout const& layout,
                                                   std::string const& path) {
     catalog const source = catalog_of(layout);
@@ -368,8 +369,8 @@ std::map<detail::key_id, std::size_t> named_parts(mapping const& program, layout
     return matches;
 }
 
-/// Whether an output has a piece of a source whose axis `along` has the parts, and the target does
-/// not cut the piece there into several.
+/// Whether the parts along the axis `along` stay joined in an output. False if a piece has all of
+/// them, and the target cuts it there.
 bool is_taken_whole(piece const& piece, std::size_t along, index_t extent,
                     catalog_entry const* wanted) {
     auto const axis = detail::same_axis(piece, along);
@@ -378,7 +379,7 @@ bool is_taken_whole(piece const& piece, std::size_t along, index_t extent,
     return !is_cut;
 }
 
-/// The outputs for which macros took tensors apart, and those that follow them.
+/// The outputs for which macros took fused tensors apart, and their companions.
 std::set<std::string_view> taken_by_macros(mapping const& program) {
     std::set<std::string_view> matches;
     for (auto const& [key, fused_source] : program.apart())

@@ -12,16 +12,17 @@
 #include <string>
 
 /// \file
-/// A box on the command line.
+/// Reads a box from the command line.
 
 namespace tool {
 
-/// `0:2,3:4` or, as a slice has it, `[0:2, :]`; the empty text is the box of a scalar.
+/// The ranges of `0:2,3:4` or, in the form of a slice, `[0:2, :]`. The empty text is the box of a
+/// scalar.
 ///
 /// \throws error with errc::usage for any other text
 reshard::vector<reshard::detail::axis_range> parse_box(std::string const& text);
 
-/// The box of those ranges in a tensor of that shape, or of one that has not been found.
+/// The box with these ranges, in a tensor with this shape. The shape may be unknown.
 reshard::box box_in(reshard::vector<reshard::detail::axis_range> const& ranges,
                     std::optional<reshard::index_vector> const& shape);
 

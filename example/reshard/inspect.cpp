@@ -41,7 +41,7 @@ struct inspect_options {
     std::string report; ///< a file, or empty
 };
 
-/// The bytes of the tensors of each data type.
+/// The number of bytes of each data type.
 std::map<data_type, index_t> bytes_by_dtype(checkpoint_metadata const& checkpoint) {
     std::map<data_type, index_t> bytes;
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
@@ -65,7 +65,7 @@ index_t bytes_of(checkpoint_metadata const& checkpoint) {
     return bytes;
 }
 
-/// The same for people, the most first; empty if there is only one.
+/// The bytes of each data type as text, the largest number first; empty if there is only one type.
 std::string dtype_text(checkpoint_metadata const& checkpoint) {
     auto const elements = bytes_by_dtype(checkpoint);
     reshard::vector<std::pair<index_t, data_type>> sorted;
@@ -94,7 +94,7 @@ json::object json_of(detail::checkpoint_shard const& shard, checkpoint_metadata 
     return entry;
 }
 
-/// Where the bytes of a delta are; nothing for any other checkpoint.
+/// The record of a delta; std::nullopt for any other checkpoint.
 std::optional<detail::record_delta> delta_of(checkpoint_metadata const& checkpoint) {
     if (checkpoint.save.empty() || !std::filesystem::is_directory(checkpoint.path))
         return {};
@@ -103,7 +103,7 @@ std::optional<detail::record_delta> delta_of(checkpoint_metadata const& checkpoi
         .delta;
 }
 
-/// The directories, as seen from the delta's, and the ids of the saves that a delta needs.
+/// The saves that a delta needs: directories relative to the delta's, and ids.
 std::set<std::pair<std::string, std::string>> needs_of(detail::record_delta const& delta) {
     std::set<std::pair<std::string, std::string>> needs;
     for (detail::base_file const& base : delta.bases)
@@ -119,7 +119,7 @@ json::object json_of(detail::record_delta const& delta) {
     return {{"reused", detail::reused_bytes(delta)}, {"needs", std::move(needs)}};
 }
 
-/// The saves that a delta needs, if it is one.
+/// The saves that a delta needs; empty for any other checkpoint.
 std::string delta_text(checkpoint_metadata const& checkpoint) {
     auto const delta = delta_of(checkpoint);
     if (!delta)
@@ -133,8 +133,7 @@ std::string delta_text(checkpoint_metadata const& checkpoint) {
            grouped(static_cast<index_t>(detail::reused_bytes(*delta))) + " bytes of it\n";
 }
 
-/// Without the tensors that cannot be read: these are listed with the files that are not read, and
-/// the reasons.
+/// Removes the tensors that cannot be read, and lists them with the unread files and the reasons.
 checkpoint_metadata without_unread(checkpoint_metadata opened) {
     for (detail::checkpoint_tensor const& tensor : opened.tensors)
         if (!tensor.is_read())
@@ -143,7 +142,7 @@ checkpoint_metadata without_unread(checkpoint_metadata opened) {
     return opened;
 }
 
-/// \pre `checkpoint` is without its tensors that cannot be read, here and below
+/// \pre `checkpoint` has no unreadable tensors, here and below
 json::object json_of(checkpoint_metadata const& checkpoint) {
     json::object tensors;
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
@@ -196,7 +195,7 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
     return full_object;
 }
 
-/// The contents of the record, if there is one.
+/// The contents of the save's record; empty without a record.
 std::string record_text(checkpoint_metadata const& checkpoint) {
     if (checkpoint.save.empty())
         return {};
@@ -212,7 +211,7 @@ std::string record_text(checkpoint_metadata const& checkpoint) {
                   "it a checkpoint for any layout\n");
 }
 
-/// A text of at most `most` bytes, none of whose characters is cut.
+/// The first `most` bytes of a text, or fewer, so that no character is cut.
 std::string shortened(std::string const& text, std::size_t most) {
     if (text.size() <= most)
         return text;
@@ -231,8 +230,8 @@ std::optional<std::string> text_of(detail::saved_object const& value,
     }
 }
 
-/// The first characters of values that are not tensors, by key. Values that cannot be read have
-/// none, and very many values have none.
+/// The first characters of each value that is not a tensor, by key. Unreadable values have no
+/// entry. If there are too many values, the result is empty.
 std::map<std::string, std::string> object_texts(checkpoint_metadata const& opened,
                                                 inspect_options const& options) {
     constexpr std::size_t most_values = 10'000, most_bytes = 60;
@@ -249,12 +248,12 @@ std::map<std::string, std::string> object_texts(checkpoint_metadata const& opene
                 if (auto const text = text_of(object, opened))
                     texts[object.key] = shortened(*text, most_bytes);
     } catch (error const&) {
-        // They are listed without their values.
+        // The values are listed without their contents.
     }
     return texts;
 }
 
-/// What there is beside the tensors, and is not read.
+/// The values that are not tensors, and the data that is not read.
 std::string object_text(checkpoint_metadata const& checkpoint, inspect_options const& options) {
     constexpr std::size_t most = 20;
     auto const names = object_keys(checkpoint);
@@ -279,7 +278,7 @@ std::string object_text(checkpoint_metadata const& checkpoint, inspect_options c
     return text;
 }
 
-/// The names of tensors that have several.
+/// The other names of tensors.
 std::string alias_text(checkpoint_metadata const& checkpoint) {
     std::string text;
     for (auto const& [alias, key] : checkpoint.aliases)
@@ -287,7 +286,7 @@ std::string alias_text(checkpoint_metadata const& checkpoint) {
     return text;
 }
 
-/// The texts that others put into the metadata of the files.
+/// The texts that other programs wrote into the metadata of the files.
 std::string metadata_text(checkpoint_metadata const& checkpoint, inspect_options const& options) {
     std::string text;
     for (auto const& [name, value] : checkpoint.metadata)
@@ -301,10 +300,10 @@ std::string metadata_text(checkpoint_metadata const& checkpoint, inspect_options
     return text;
 }
 
-/// \pre `checkpoint` is without its aliases as tensors
+/// \pre `checkpoint` does not list aliases as tensors
 std::string text_of(checkpoint_metadata const& checkpoint, inspect_options const& options) {
     layout layout = layout_of(checkpoint);
-    layout.has_global_order = false; // as it is cut in the files, and not as programs see it
+    layout.has_global_order = false; // shows the order in the files
     std::string text =
         checkpoint.path.string() + ": " + bold(checkpoint.format) +
         (checkpoint.version.empty() ? "" : " " + detail::printable(checkpoint.version)) + ", " +

@@ -34,7 +34,7 @@ using namespace reshard;
 
 namespace {
 
-/// The keys that a target names; a layout of rules names none.
+/// The keys that a target lists. A target with rules is refused, since it lists none.
 reshard::vector<std::string> keys_wanted(job_files const& files) {
     if (files.target.empty())
         fail(errc::usage, "reshard: --names is for a target with names, and none is given");
@@ -48,8 +48,8 @@ reshard::vector<std::string> keys_wanted(job_files const& files) {
     return keys;
 }
 
-/// Refuses tensors that a program for one kind of model does not know. The states of those that it
-/// names (`w.moment1_0` of `w`) follow them.
+/// Refuses source tensors that a program for one model does not name. The states of tensors that it
+/// names (`w.moment1_0` of `w`) are accepted.
 void check_known(job const& full_job, program_expander const& expander) {
     if (!full_job.written.keeps || !full_job.expanded.is_complete)
         return;
@@ -88,7 +88,8 @@ void check_known(job const& full_job, program_expander const& expander) {
              "), and remove or rename them in a copy, with {keeps PATTERN} for those that stay");
 }
 
-/// The statements of `--cast`; what keeps its type though a pattern matches it is noted.
+/// The statements of `--cast`. Notes the tensors that keep their data type although a pattern
+/// matches them.
 std::string casts_of(job& full_job, catalog const& source, job_files const& files) {
     auto const casts = cast_statements(files, exports_of(full_job.expanded, source, files));
     if (std::string const others = detail::and_more_keys(casts.kept.size()); !casts.kept.empty())
@@ -100,7 +101,7 @@ std::string casts_of(job& full_job, catalog const& source, job_files const& file
     return casts.text;
 }
 
-/// A program followed by casts of all its results that get another data type.
+/// Appends casts to a program, for all its results that get another data type.
 aoa::program with_casts(job& full_job, aoa::program const& written,
                         program_expander const& expander) {
     job_files const& files = expander.files();
@@ -116,8 +117,8 @@ aoa::program with_casts(job& full_job, aoa::program const& written,
     return aoa::parse(full_job.written.text, files.program);
 }
 
-/// Warns of the first statement of `fused_qkv` or `fused_qkv_old` that has other numbers of heads
-/// than the model of the source.
+/// Warns of the first `fused_qkv` or `fused_qkv_old` statement whose numbers of heads are not the
+/// numbers in the source's model.
 void warn_head_counts(job& full_job, aoa::program const& program, job_files const& files) {
     constexpr std::string_view counts[][3] = {
         {"num_heads", "num_q_heads", "num_attention_heads"},
@@ -146,7 +147,7 @@ void warn_head_counts(job& full_job, aoa::program const& program, job_files cons
             }
 }
 
-/// Reads the program of a job, and notes what its text does not say.
+/// Reads the program of a job, and adds its notes.
 aoa::program read_program(job& full_job, program_expander const& expander) {
     job_files const& files = expander.files();
     full_job.written = has_renames(files)
@@ -163,8 +164,8 @@ aoa::program read_program(job& full_job, program_expander const& expander) {
     return files.casts.empty() ? program : with_casts(full_job, program, expander);
 }
 
-/// The exports, and the source's tensors below them: the possible keys when the layout does not
-/// say.
+/// The exports, and all source tensors with other keys: the possible tensors of a layout without
+/// shapes.
 catalog known_tensors(catalog const& exports, catalog const& source) {
     reshard::vector<catalog_entry> entries(exports.begin(), exports.end());
     for (catalog_entry const& entry : source)
@@ -173,12 +174,12 @@ catalog known_tensors(catalog const& exports, catalog const& source) {
     return catalog(std::move(entries));
 }
 
-/// What gives the tensors of a target.
+/// The beginning of a clause about the source of a target's tensors.
 std::string_view maker_of(job_files const& files) {
     return files.program.empty() ? "the source has" : "the program yields";
 }
 
-/// Says which keys there are that the layout does not ask for.
+/// Records the available keys that the layout omits.
 void note_unwritten(job& full_job, reshard::vector<std::string> const& keys,
                     job_files const& files) {
     if (!keys.empty())
@@ -198,7 +199,7 @@ void add_mismatch(job& full_job, aoa::severity level, detail::key_mismatch const
                 full_job.lowered.findings.push_back(unplaced(level, code, key, text));
 }
 
-/// The effect of the strictness on keys that only one side has: findings, and omitted rows.
+/// Applies the strictness to keys that only one side has: adds findings, and removes rows.
 void judge_keys(job& full_job, detail::layout_table& table, reshard::vector<std::string> missing,
                 job_files const& files) {
     full_job.verdict = detail::judge(detail::strictness_from_name(files.strict),
@@ -219,9 +220,10 @@ reshard::vector<std::string> keys_beyond(catalog const& exports, catalog const& 
     return keys;
 }
 
-/// The layout file as a table; one of rules says what becomes of all that the program yields.
+/// The layout file as a table. If it has rules, they are applied to all tensors that the program
+/// yields.
 ///
-/// \throws error for rules about a tensor that cannot be read, whose shape may not be known
+/// \throws error for rules about an unreadable tensor, whose shape may be unknown
 detail::layout_table read_table(job& full_job, aoa::program const& written,
                                 program_expander const& expander, layout const& layout) {
     job_files const& files = expander.files();
@@ -238,7 +240,8 @@ detail::layout_table read_table(job& full_job, aoa::program const& written,
     return detail::table_of(wanted, exports_of(expanded, expander.source(), files));
 }
 
-/// Why a quantised tensor needs all of its scales, if its groups of input channels are mixed.
+/// The reason why a quantised tensor needs all of its scales; empty if its input channels are in
+/// the order of their groups.
 std::string_view order_text(std::string_view key, layout const& layout) {
     bool const has_groups = key.ends_with(".qweight") || key.ends_with("_packed");
     return layout.quantised.is_reordered && has_groups
@@ -246,13 +249,13 @@ std::string_view order_text(std::string_view key, layout const& layout) {
                : "";
 }
 
-/// The layout that the target's table gives the program's results, and its errors.
+/// Sets the layout of the program's results from the target's table, and adds its errors.
 void complete_target(job& full_job, detail::layout_table const& table, layout const& layout,
                      catalog const& source, job_files const& files) {
     detail::completed_layout completed =
         detail::target_layout(table, catalog_of(full_job.map()), maker_of(files));
     full_job.target = std::move(completed.target);
-    for (std::string const& text : completed.notes) // each begins with the file
+    for (std::string const& text : completed.notes) // each note begins with the file
         full_job.notes.push_back(
             unplaced(aoa::severity::note, "layout", {},
                      text.substr(std::min(text.size(), table.file.size() + 2))));
@@ -264,8 +267,8 @@ void complete_target(job& full_job, detail::layout_table const& table, layout co
                   apart.message + std::string(order_text(apart.key, layout)));
 }
 
-/// Refuses what macros interleave for parts that are not the ranks' parts; nothing else is judged
-/// of such a program.
+/// Turns the finding that a macro interleaves for parts other than the ranks' parts into an error.
+/// Such a program is not checked further.
 void refuse_scattered(aoa::expansion& expanded, job_files const& files) {
     for (aoa::finding& finding : expanded.findings)
         if (finding.code == "fused_scattered" && !files.cut_fused) {
@@ -302,7 +305,8 @@ job make_job_with_target(layout const& layout, catalog const& source, job_files 
     return full_job;
 }
 
-/// The other tensors that are missing like the first error's, and how many errors are left.
+/// The other tensors that are missing like the first error's tensor, and the number of remaining
+/// errors.
 std::string others_of(reshard::vector<aoa::finding> const& findings) {
     auto const missing = aoa::detail::equally_missing(findings);
     auto const count = std::ranges::count(findings, aoa::severity::error, &aoa::finding::level) -
@@ -313,7 +317,7 @@ std::string others_of(reshard::vector<aoa::finding> const& findings) {
     return text;
 }
 
-/// Throws the first error of a job that has one.
+/// Throws the first error of a job. \pre there is one
 [[noreturn]] void fail_first(job const& full_job, errc code, job_files const& files) {
     auto const findings = full_job.findings();
     aoa::finding const& first = *aoa::first_error_of(findings);
@@ -335,7 +339,7 @@ reshard::vector<aoa::finding> job::findings() const {
 
 namespace {
 
-/// Adds casts to a program that was turned round.
+/// Adds casts to a reversed program.
 void cast_backwards(job& full_job, catalog const& source, job_files const& files) {
     std::string const casts = casts_of(full_job, source, files);
     std::string text;
@@ -350,8 +354,8 @@ void cast_backwards(job& full_job, catalog const& source, job_files const& files
     full_job.written.text += "\n# and then:\n" + casts;
 }
 
-/// Other names of tensors that no statement makes, if one makes another name of the same tensor and
-/// the program is run backwards. A target that lists tensors decides that itself.
+/// Names that the target drops: aliases that no statement makes, of tensors for which a statement
+/// makes another name. Only for programs that run backwards without a list of target tensors.
 reshard::vector<std::string> names_not_made(catalog const& source, job_files const& files) {
     if (files.aliases.empty() || !runs_backwards(files) ||
         (!files.target.empty() &&
@@ -367,7 +371,7 @@ reshard::vector<std::string> names_not_made(catalog const& source, job_files con
         for (aoa::name const& name : expansion.code.right(statement))
             if (name.kind == aoa::name::kind_type::text)
                 results.insert(expansion.code.text(name));
-    std::set<std::string> keys; // of tensors of which a name is made
+    std::set<std::string> keys; // tensors with a name that a statement makes
     reshard::vector<std::string> names;
     for (auto const& [alias, key] : files.aliases)
         for (std::string const& name : {alias, key})
@@ -380,7 +384,7 @@ reshard::vector<std::string> names_not_made(catalog const& source, job_files con
     return names;
 }
 
-/// A layout without tensors of some names.
+/// A layout without the tensors of these names.
 layout without(layout layout, reshard::vector<std::string> const& names) {
     erase_if(layout.tensors, [&](tensor_layout const& tensor) {
         return std::ranges::count(names, tensor.key) > 0;
@@ -388,7 +392,7 @@ layout without(layout layout, reshard::vector<std::string> const& names) {
     return layout;
 }
 
-/// Refuses a tensor that a program adds backwards if its shape is unknown.
+/// Refuses a tensor that a reversed program adds if its shape is unknown.
 void refuse_unmade(job& full_job, job_files const& files) {
     for (aoa::statement const& statement : full_job.code().statements())
         if (runs_backwards(files) && aoa::is_addition(full_job.code(), statement))

@@ -17,98 +17,97 @@
 #include <string>
 
 /// \file
-/// Source, program and target together: what most commands begin with.
+/// Source, program and target together: the input of most commands.
 
 namespace tool {
 
 struct source_spec;
 
-/// The files of a job as given on the command line; empty if there is none.
+/// The files of a job as given on the command line; an empty path means no file.
 struct job_files {
     std::string source;
-    reshard::detail::safetensors_options reading = {}; ///< how a source is opened
+    reshard::detail::safetensors_options reading = {}; ///< options for opening the source
     std::string target;
-    std::string program; ///< a file, or `@` and the name of one of the tool's
+    std::string program; ///< a file, or `@` and the name of one of the tool's programs
     reshard::vector<std::string> settings = {}; ///< `NAME=NUMBER`, for gaps of the program
-    reshard::vector<std::string> names = {};    ///< tables for names that the target has otherwise
+    reshard::vector<std::string> names = {};    ///< tables with other names of the target's tensors
     reshard::vector<std::string> renames = {};  ///< `FROM=TO`, or files of such pairs
     reshard::vector<std::string> casts = {};    ///< `PATTERN=DTYPE`
     reshard::vector<std::string> objects = {}; ///< keys of the source's values that are not tensors
-    /// Other names of the source's tensors, with their keys.
+    /// Other names of the source's tensors, and the keys of these tensors.
     std::map<std::string, std::string> aliases = {};
-    bool partial = false;         ///< the target's shards may share elements, and leave some out
-    std::string strict;           ///< the name of a strictness, or empty
-    bool strict_warnings = false; ///< a warning is refused
+    bool partial = false;         ///< the target's shards may share and omit elements
+    std::string strict;           ///< the name of a strictness mode, or empty
+    bool strict_warnings = false; ///< a warning makes the command fail
     reshard::aoa::expand_options expanding = {};
     reshard::aoa::lower_options lowering = {};
-    bool cut_fused = false; ///< fused tensors may be cut otherwise than they were made for
+    bool cut_fused = false; ///< fused tensors may be cut in ways that separate their members
     bool reverse = false;   ///< the program is written in the other direction
-    std::string like;       ///< a checkpoint with the tensors that such a program restores
+    std::string like;       ///< a checkpoint with the tensors that a reversed program restores
     reshard::aoa::reverse_options reversing = {};
 };
 
-/// A program as it is run for a source.
+/// A program in the form in which it runs for a source.
 struct program_source {
     std::string text;
-    std::string note; ///< a note on it for people, if any
-    /// Of values that are not tensors: new names by old ones.
+    std::string note; ///< a note on it for the user; may be empty
+    /// New names, by old names, of values that are not tensors.
     std::map<std::string, std::string> object_names = {};
-    /// Of a text that says what it is for: patterns of tensors that its statements do not name.
-    /// Then all others have to be named.
+    /// Patterns of tensors that may be unnamed, if the text states which source it needs. Then all
+    /// other tensors have to be named. std::nullopt for any other text.
     std::optional<reshard::vector<std::string>> keeps = {};
 };
 
-/// The contents of the files together.
+/// The job that the files describe.
 struct job {
     program_source written;
     reshard::aoa::expansion expanded;
     reshard::aoa::lowering lowered;
     std::optional<reshard::catalog> wanted;       ///< the target's tensors, if there is a target
-    bool lists_keys = false;                      ///< the target says itself which tensors it has
-    std::optional<reshard::layout> target;        ///< nothing without a target, or after an error
-    reshard::vector<reshard::aoa::finding> notes; ///< notes on the layout for people
-    std::string unwritten; ///< which keys there are that the layout does not have
+    bool lists_keys = false;                      ///< the target lists its tensors
+    std::optional<reshard::layout> target;        ///< std::nullopt without one, or after an error
+    reshard::vector<reshard::aoa::finding> notes; ///< notes on the layout for the user
+    std::string unwritten;                        ///< a text about the keys that the layout omits
     reshard::strict_verdict verdict;
 
     reshard::aoa::program const& code() const { return expanded.code; }
     reshard::mapping const& map() const { return lowered.map; }
-    /// Of the expansion, of the later steps, and of the layout.
+    /// Findings of the expansion, of the lowering, and about the layout.
     reshard::vector<reshard::aoa::finding> findings() const;
     std::optional<reshard::errc> first_error() const {
         return expanded.first_error ? expanded.first_error : lowered.first_error;
     }
 };
 
-/// The code of the note about values that a program has from elsewhere.
+/// The code of the note about values that a program takes from other files.
 inline constexpr std::string_view program_values_code = "program_values";
 
-/// Reads program and target; errors of the program are findings.
+/// Reads program and target. Errors of the program become findings.
 ///
 /// \throws error for files that cannot be read
 job make_job(reshard::layout const& source, job_files const& files);
 
-/// The same of a source that the command line names: `--rename` is for its other values, too.
+/// Makes a job for a source from the command line. `--rename` also applies to its other values.
 job make_job(source_spec const& source, job_files const& files);
 
-/// Refuses a target whose shards leave elements out, or share some, unless it may be partial.
+/// Refuses a target whose shards omit or share elements, unless it may be partial.
 ///
-/// \throws error that begins with the target's file
+/// \throws error whose text begins with the target's file
 void check_cover(job const& full_job, job_files const& files);
 
-/// A job whose findings are not errors and whose target is covered; otherwise the first error is
-/// thrown.
+/// Makes a job without errors whose target is covered. Otherwise the first error is thrown.
 job make_sound_job(reshard::layout const& source, job_files const& files);
 job make_sound_job(source_spec const& source, job_files const& files);
 
-/// The statements of a program, without macros, as lines.
+/// The statements of a program without macros, one per line.
 reshard::vector<std::string> statement_lines(reshard::aoa::program const& code,
                                              reshard::layout const& source);
 
-/// The command line's word for an option of the library.
+/// Replaces the names of library options by the names of command-line options.
 void name_flags(std::string& text);
 
-/// Adds a file to an error of `work` that names none: the source's for elements that nobody holds,
-/// or too many, the target's for all else.
+/// Adds a file name to an error of `work` that has none. The source is named for elements with no
+/// holder or too many; the target is named for all other errors.
 template <class Work>
 auto with_files(job_files const& files, Work&& work) {
     try {

@@ -25,11 +25,11 @@
 #include <tuple>
 
 /// \file
-/// The options that several commands have, each spelled once, and errors that name them.
+/// The options that several commands share, each defined once, and errors that name them.
 
 namespace tool {
 
-/// An option that takes one of a few words, each for a value.
+/// Adds an option that takes one of a few words. Each word selects a value.
 template <class Value>
 CLI::Option* add_choice(CLI::App& command, std::string const& name, Value& value,
                         std::map<std::string, Value> const& words) {
@@ -45,7 +45,7 @@ CLI::Option* add_choice(CLI::App& command, std::string const& name, Value& value
         ->check(complaint, "");
 }
 
-/// How a program is judged, and how large it may become.
+/// Adds options for checks on programs, and for their size limits.
 inline void add_program_options(CLI::App& command, job_files& files) {
     using reshard::aoa::dtype_policy;
     using reshard::aoa::on_no_match;
@@ -69,7 +69,7 @@ inline void add_program_options(CLI::App& command, job_files& files) {
             ->capture_default_str();
 }
 
-/// `--set`, any number of times.
+/// Adds `--set`, which may be given several times.
 inline CLI::Option* add_settings(CLI::App& command, job_files& files) {
     return command
         .add_option("--set", files.settings,
@@ -80,7 +80,7 @@ inline CLI::Option* add_settings(CLI::App& command, job_files& files) {
         ->check(complaint_about_setting, "");
 }
 
-/// `--rename`, beside a program or, if the command needs none, in place of one.
+/// Adds `--rename`, beside a program or, if the command needs none, in place of a program.
 inline CLI::Option* add_renames(CLI::App& command, job_files& files) {
     auto const take = [&files](reshard::vector<std::string> const& texts) {
         files.renames = texts;
@@ -99,7 +99,7 @@ inline CLI::Option* add_renames(CLI::App& command, job_files& files) {
         ->check(complaint_about_rename, "");
 }
 
-/// `--names`, in place of a program.
+/// Adds `--names`, in place of a program.
 inline void add_names(CLI::App& command, job_files& files, CLI::Option* program) {
     auto const take = [&files](reshard::vector<std::string> const& texts) {
         files.names = texts;
@@ -117,7 +117,7 @@ inline void add_names(CLI::App& command, job_files& files, CLI::Option* program)
         ->check(complaint_about_names, "");
 }
 
-/// `--cast`, after a program or without one.
+/// Adds `--cast`, after a program or without one.
 inline void add_casts(CLI::App& command, job_files& files) {
     command
         .add_option_function<reshard::vector<std::string>>(
@@ -146,7 +146,7 @@ inline CLI::Option* add_program(CLI::App& command, job_files& files) {
     return program;
 }
 
-/// A program, which has to be given, and renames beside it.
+/// Adds a required program, and renames beside it.
 inline CLI::Option* add_required_program(CLI::App& command, job_files& files) {
     CLI::Option* const program = add_program(command, files)->required();
     add_renames(command, files);
@@ -171,7 +171,7 @@ inline CLI::Option* add_target(CLI::App& command, invocation& chosen, job_files&
     return add_path(command, chosen, "--target", files.target, "A layout file or a checkpoint");
 }
 
-/// The tensors that a reversed program may lose.
+/// Adds the options for losses that a reversal accepts.
 inline reshard::vector<CLI::Option*> add_reversing(CLI::App& command, job_files& files) {
     return {command.add_flag("--allow-rounding", files.reversing.allow_rounding,
                              "A cast that rounds is reversed to the cast back"),
@@ -182,7 +182,7 @@ inline reshard::vector<CLI::Option*> add_reversing(CLI::App& command, job_files&
                              "taken, and the others are not compared with it")};
 }
 
-/// `--reverse` and `--like`, for commands that run a program.
+/// Adds `--reverse` and `--like`, for commands that run a program.
 inline void add_reverse(CLI::App& command, invocation& chosen, job_files& files,
                         CLI::Option* program) {
     command
@@ -219,7 +219,7 @@ inline CLI::Option* add_share_copies(CLI::App& command, bool& shares) {
                             "ours have the other names beside it. Without it, each is a tensor");
 }
 
-/// `--replicas` and `--per-rank`.
+/// Adds `--replicas` and `--per-rank`.
 inline reshard::vector<CLI::Option*> add_replicas(CLI::App& command, bool& replicas,
                                                   bool& per_rank) {
     return {command.add_flag("--replicas", replicas,
@@ -230,12 +230,12 @@ inline reshard::vector<CLI::Option*> add_replicas(CLI::App& command, bool& repli
                              "rank 0, which is shard-00001-model-... without this option")};
 }
 
-/// The error in the name of a file: only an empty one is wrong.
+/// The error in the name of a file; only an empty name is wrong.
 inline std::string complaint_about_file(std::string const& path) {
     return path.empty() ? "'' is not the name of a file" : "";
 }
 
-/// `--report`: the name of a page.
+/// Adds `--report`, which names a page.
 inline CLI::Option* add_report(CLI::App& command, std::string& path, std::string const& noun) {
     return command
         .add_option("--report", path,
@@ -245,7 +245,7 @@ inline CLI::Option* add_report(CLI::App& command, std::string& path, std::string
         ->check(complaint_about_report, "");
 }
 
-/// `--strict`: the name of a mode.
+/// Adds `--strict`, which names a mode.
 inline CLI::Option* add_strict(CLI::App& command, job_files& files) {
     auto const complaint = [](std::string const& text) -> std::string {
         try {
@@ -274,7 +274,7 @@ inline CLI::Option* add_force(CLI::App& command, bool& force) {
                             "Replace the existing checkpoint, when the new one is complete");
 }
 
-/// `--progress` and `--no-progress`.
+/// Adds `--progress` and `--no-progress`.
 inline void add_progress(CLI::App& command, progress_when& when) {
     CLI::Option* const always = command.add_flag_callback(
         "--progress", [&when] { when = progress_when::always; },
@@ -287,7 +287,7 @@ inline void add_progress(CLI::App& command, progress_when& when) {
         ->excludes(always);
 }
 
-/// How many bytes a unit has, such as `GB`; 1 if there is none, 0 if it is unknown.
+/// The number of bytes in a unit such as `GB`; 1 for no unit, 0 for an unknown unit.
 inline reshard::index_t bytes_in(std::string const& unit) {
     std::string text = "1" + unit;
     try {
@@ -297,9 +297,9 @@ inline reshard::index_t bytes_in(std::string const& unit) {
     }
 }
 
-/// Makes digits of a number of bytes as people write it: `80GB`, `1.5GiB`, `296,292,992`.
+/// Replaces a number of bytes as people write it (`80GB`, `1.5GiB`, `296,292,992`) by digits.
 ///
-/// \return the error, if any
+/// \return the error; empty if there is none
 inline std::string complaint_about_bytes(std::string& text) {
     constexpr reshard::index_t most = std::numeric_limits<reshard::index_t>::max();
     std::string const complaint = "'" + text + "' is not a whole number of bytes up to " +
@@ -326,7 +326,7 @@ inline std::string complaint_about_bytes(std::string& text) {
     return {};
 }
 
-/// Puts `loss=1.5` into numbers by names; returns the error, if any.
+/// Adds `loss=1.5` to a map of numbers by name; returns the error, or an empty text.
 inline std::string complaint_about_number(std::string const& text,
                                           std::map<std::string, double>& numbers) {
     std::size_t const sign = text.rfind('=');
@@ -339,7 +339,7 @@ inline std::string complaint_about_number(std::string const& text,
     return {};
 }
 
-/// `--number`, any number of times.
+/// Adds `--number`, which may be given several times.
 inline CLI::Option* add_numbers(CLI::App& command, std::map<std::string, double>& numbers) {
     auto const complaint = [](std::string const& text) {
         std::map<std::string, double> ignored;
@@ -357,13 +357,13 @@ inline CLI::Option* add_numbers(CLI::App& command, std::map<std::string, double>
         ->check(complaint, "");
 }
 
-/// `--shard-size`: a number, with a unit or without.
+/// Adds `--shard-size`, a number with or without a unit.
 CLI::Option* add_shard_size(CLI::App& command, auto& bytes, std::string const& noun) {
     return command.add_option("--shard-size", bytes, noun)
         ->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
 }
 
-/// Runs work that writes a checkpoint at `target`; if it is refused because the target exists, the
+/// Runs work that writes a checkpoint at `target`. If it is refused because the target exists, the
 /// error names the option that replaces it.
 template <class Work>
 auto with_force_hint(std::filesystem::path const& target, bool force, Work&& work) {

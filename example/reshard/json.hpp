@@ -17,7 +17,7 @@
 #include <string_view>
 
 /// \file
-/// The library's values as JSON.
+/// Converts values of the library to JSON.
 
 namespace tool {
 
@@ -37,7 +37,7 @@ boost::json::array json_texts(Texts const& texts) {
     return list;
 }
 
-/// The statements of a program without macros, which are printed as `lines`.
+/// The statements of a program without macros; `lines` are their printed forms.
 inline boost::json::array json_statements(reshard::aoa::program const& code,
                                           reshard::vector<std::string> const& lines) {
     boost::json::array list;
@@ -45,8 +45,7 @@ inline boost::json::array json_statements(reshard::aoa::program const& code,
     std::size_t line = 1;
     for (std::size_t i = 0; i < lines.size(); ++i) {
         reshard::aoa::statement const& statement = code.statements()[i];
-        if (statement.where !=
-            where) // most statements come from the line that the one before came from
+        if (statement.where != where) // most statements come from the same line as the previous one
             line = code.place_at(statement.where.first).line;
         where = statement.where;
         list.push_back({{"statement", lines[i]},
@@ -56,8 +55,8 @@ inline boost::json::array json_statements(reshard::aoa::program const& code,
     return list;
 }
 
-/// One document on a line; what of it is not UTF-8, as names of files may be, is a replacement
-/// character.
+/// One document on a line. Bytes that are not UTF-8, for example in file names, become a
+/// replacement character.
 outcome json_outcome(boost::json::value const& document, int status = done);
 
 } // namespace tool

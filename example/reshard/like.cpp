@@ -38,7 +38,8 @@ aoa::known_tensor facts_of(std::string key, detail::json_cursor const& tensor) {
             false};
 }
 
-/// The tensors of a document: of its member `tensors`, or, of a header, of the document itself.
+/// The tensors that a document lists, in its member `tensors` or, for a header, in the document
+/// itself.
 tensor_list tensors_of(std::string const& text, std::string const& file) {
     boost::json::value const document = detail::parse_json(text, file, errc::unsupported);
     detail::json_cursor const top(document, file, errc::unsupported);
@@ -56,7 +57,7 @@ tensor_list tensors_of(std::string const& text, std::string const& file) {
     return tensors;
 }
 
-/// The JSON of the header of a safetensors file, which may end right after it.
+/// The JSON in the header of a safetensors file. The file may end after its header.
 std::string header_of(fs::path const& path) {
     detail::open_file file = detail::open_to_read(*detail::files_of_system(), path);
     std::string const start = detail::read_bytes(file, std::min<std::uint64_t>(file.bytes, 8));
@@ -77,7 +78,7 @@ reshard::vector<fs::path> header_files(fs::path const& path) {
     return files;
 }
 
-/// The tensors that headers list whose data may be missing; none if they only list shards.
+/// The tensors that headers list, even if their data is missing; empty if the headers list shards.
 tensor_list tensors_of_headers(fs::path const& path) {
     tensor_list tensors;
     for (fs::path const& file : header_files(path)) {

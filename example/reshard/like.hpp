@@ -9,17 +9,17 @@
 #include <string>
 
 /// \file
-/// `--like`: the shapes and types of the tensors that a program restores.
+/// Reads the shapes and data types of the tensors that a program restores, for `--like`.
 
 namespace tool {
 
-/// Shapes and data types of the tensors of a checkpoint, of its headers, or of a layout file.
+/// Shapes and data types of the tensors in a checkpoint, in its headers, or in a layout file.
 ///
-/// Headers are safetensors files that may end after their header, such a header's JSON alone, and
-/// what `reshard inspect --json` prints.
+/// A header is a safetensors file, possibly without its data, the JSON of its header, or the output
+/// of `reshard inspect --json`.
 ///
-/// \post   nothing asks for the tensors: they are known, and not wanted
-/// \throws error for what cannot be read, or does not say shapes and data types
+/// \post   the tensors are known, but not marked as wanted
+/// \throws error for a file that is unreadable, or does not contain shapes and data types
 reshard::vector<reshard::aoa::known_tensor> tensors_like(std::string const& path);
 
 } // namespace tool

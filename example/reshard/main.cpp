@@ -15,8 +15,8 @@ namespace {
 
 using namespace tool;
 
-/// Writes to standard output. False if nobody reads it any more, as before `| head`: that is not an
-/// error to report.
+/// Writes to standard output. Returns false if the reader has closed it, as `| head` does; that is
+/// not an error to report.
 bool print(std::string const& text) {
     errno = 0;
     if (std::cout << text << std::flush)
@@ -26,9 +26,9 @@ bool print(std::string const& text) {
     reshard::fail(reshard::errc::io, "standard output: cannot be written");
 }
 
-/// Prints a result on the first process; the exit status, the same on all.
+/// Prints a result on the first process; returns the exit status, which all processes share.
 int finish(processes const& world, outcome const& result) {
-    constexpr int nobody_reads = 128 + SIGPIPE; // a shell's status for programs that SIGPIPE ends
+    constexpr int nobody_reads = 128 + SIGPIPE; // a shell's status for a program that SIGPIPE ended
     int status = result.status;
     reshard::agree_on(world, [&] {
         std::string const text = result.is_program ? result.text : without_controls(result.text);
@@ -41,7 +41,7 @@ int finish(processes const& world, outcome const& result) {
 } // namespace
 
 int main(int argc, char** argv) {
-    std::signal(SIGXFSZ, SIG_IGN); // a file that grows too large is an error, as a full disk is
+    std::signal(SIGXFSZ, SIG_IGN); // a file that grows too large is an error, like a full disk
     std::signal(SIGPIPE, SIG_IGN);
     processes const world;
     try {
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
     } catch (reshard::error const& problem) {
         if (world.rank() == 0)
             print_error(problem.what());
-        world.all_gather(""); // no process exits before the message is out
+        world.all_gather(""); // no process exits before the message is written
         return status_of(problem.code());
     } catch (std::exception const& problem) {
         print_error(std::string("reshard: ") + problem.what());

@@ -48,29 +48,29 @@ struct measure_command {
     index_t bytes = index_t{64} << 20;
 };
 
-/// The measurements; a way that is not among the words is as by default.
+/// The measured speeds. A way that is not listed in `ways` has the default speeds.
 struct measured_network {
     network found;
-    reshard::vector<std::string> ways; ///< fields of the file
+    reshard::vector<std::string> ways; ///< names of fields in the file
     reshard::vector<std::string> notes;
-    std::optional<detail::measured_ways> between_private; ///< memories of ranks of a node
+    std::optional<detail::measured_ways> between_private; ///< within a node
 };
 
-/// The bytes that a job of rows moves.
+/// The size of a job that moves rows.
 struct job_size {
     static constexpr index_t run_bytes = 1024;
 
     index_t bytes = 0;
-    bool has_short_runs = false; ///< of `run_bytes`; else all is one run
+    bool has_short_runs = false; ///< in runs of `run_bytes`; else all bytes are one run
 
     index_t runs() const { return bytes / run_bytes; }
 };
 
-/// Two ranks that swap their rows; a rank alone copies its own. In short runs, the left and the
-/// right halves of rows are wanted apart.
+/// A job in which two ranks swap their rows, or one rank copies its own. With short runs, the
+/// target has the left and the right halves of the rows as separate shards.
 class row_job {
 public:
-    /// \pre bytes in short runs are whole rows
+    /// \pre with short runs, the bytes are whole rows
     explicit row_job(job_size const& size)
         : columns_(size.has_short_runs ? 2 * job_size::run_bytes / 4 : 1),
           have_(count_of(size.bytes), 1.0f),
@@ -108,7 +108,8 @@ private:
     std::optional<reshard::job> job_;
 };
 
-/// The position of a process: its node, by the first process on it, and its index there.
+/// The position of a process: its node, identified by the node's first process, and its index
+/// there.
 struct process_place {
     int node = 0;
     int position = 0;
@@ -116,14 +117,15 @@ struct process_place {
     bool operator==(process_place const&) const = default;
 };
 
-/// The shared resources of a machine's processes, however many of them count as a node.
+/// The resources that the processes of a machine share, regardless of how the processes are grouped
+/// into nodes.
 struct shared_machine {
     index_t ranks = 1;
-    index_t cores = 1; ///< on which one of them may run; the number of ranks if unknown
-    index_t bytes = 0; ///< of memory; 0: unknown
+    index_t cores = 1; ///< cores that any of them may use; the number of ranks if unknown
+    index_t bytes = 0; ///< memory; 0: unknown
 };
 
-/// By number of a core, '1' if this process may run on it; empty if the system does not say.
+/// For each core, '1' if this process may run on it; empty if the system does not report it.
 std::string own_cores() {
     std::string text;
 #if defined(__linux__)
@@ -152,7 +154,7 @@ shared_machine machine_of(processes const& world) {
             index_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE)};
 }
 
-/// The warning about more ranks than cores, if any.
+/// The warning about more ranks than cores; empty if there are enough cores.
 std::string crowd_text(shared_machine const& machine) {
     return machine.ranks <= machine.cores
                ? std::string()
@@ -162,7 +164,7 @@ std::string crowd_text(shared_machine const& machine) {
                      "most one rank a core";
 }
 
-/// Refuses `bytes` for each rank of a machine, and names the memory that they would need.
+/// Refuses a job of `bytes` for each rank of a machine, and states the memory that it would need.
 [[noreturn]] void refuse_bytes(shared_machine const& machine, index_t bytes,
                                std::string const& why) {
     constexpr index_t most = std::numeric_limits<index_t>::max();
@@ -173,7 +175,7 @@ std::string crowd_text(shared_machine const& machine) {
          " of memory, and ", why, "; give fewer, as in 64MiB");
 }
 
-/// Refuses what does not fit the memory of the machine, before the system ends a process for it.
+/// Refuses a job that exceeds the memory of the machine, before the system kills a process for it.
 void check_memory(shared_machine const& machine, index_t bytes) {
     if (machine.bytes > 0 && bytes > machine.bytes / 2 / machine.ranks)
         refuse_bytes(machine, bytes, "there are " + byte_text(machine.bytes));
@@ -219,13 +221,13 @@ public:
     }
 
 private:
-    /// So many bytes in whole rows of short runs, or fewer than one has.
+    /// The bytes rounded down to full rows of short runs; unchanged if less than a row.
     static index_t whole_rows(index_t bytes) {
         constexpr index_t row_bytes = 2 * job_size::run_bytes;
         return bytes < row_bytes ? bytes : bytes / row_bytes * row_bytes;
     }
 
-    /// A job of this rank in its memory, as far as that goes.
+    /// Makes this rank's job in its memory, if there is enough.
     void make_job(std::optional<row_job>& row_job, job_size const& size) const {
         try {
             row_job.emplace(size);
@@ -239,7 +241,7 @@ private:
         return match == places_.end() ? -1 : static_cast<int>(match - places_.begin());
     }
 
-    /// The nodes, by the first process on each.
+    /// The nodes, each identified by its first process.
     reshard::vector<int> nodes() const {
         reshard::vector<int> values;
         for (process_place const& process_place : places_)
@@ -286,7 +288,7 @@ private:
         network::speed& memory = network.found.memory;
         rank_pairs const pairs{{at(fullest, 0), at(fullest, 1)}};
         memory.latency_seconds = time_of(pairs, {4});
-        // Each of the two gives and gets.
+        // each of the two ranks sends and receives
         double const alone = time_of(pairs, {bytes_});
         memory.rank_bytes_per_second = rate(2, alone, memory.latency_seconds);
         memory.run_seconds =
@@ -323,21 +325,21 @@ private:
         network.ways.push_back("link");
     }
 
-    /// A node is at least as fast as a rank alone.
+    /// Makes the speed of a node at least the speed of a single rank.
     static void keep_order(network::speed& speed) {
         speed.node_bytes_per_second =
             std::max(speed.node_bytes_per_second, speed.rank_bytes_per_second);
     }
 
-    /// With few bytes, or if others use the machine, latency may hide all else: half of the time
-    /// counts in any case.
+    /// The bytes per second, not counting the latency. With few bytes, or on a busy machine, the
+    /// latency may exceed the measured time; at least half of the time is counted.
     double rate(int count, double seconds, double latency) const {
         double const moving = std::max({seconds - latency, seconds / 2, 1e-9});
         return count * static_cast<double>(bytes_) / moving;
     }
 
-    /// The cost of a run for a rank that moves its bytes `count` times: how much longer short runs
-    /// take than one long run, which takes `alone`. Fewer bytes than a row have none.
+    /// The cost of a run, from the additional time of short runs over one long run, which takes
+    /// `alone`. A rank moves its bytes `count` times. 0 if the bytes are less than a row.
     double run_seconds(int count, double alone, auto&& time_of_job) const {
         job_size const short_runs{bytes_, true};
         if (bytes_ % (2 * job_size::run_bytes) != 0)
@@ -346,18 +348,19 @@ private:
                (count * static_cast<double>(short_runs.runs()));
     }
 
-    /// What pairs of ranks take to swap so much, all pairs at once; the other ranks rest.
+    /// The time that pairs of ranks take to swap `size`, all pairs at once. The other ranks are
+    /// idle.
     ///
     /// \pre there are several processes
     double time_of(rank_pairs const& pairs, job_size const& size) {
         auto const match = std::ranges::find_if(pairs, [&](auto const& element) {
             return element.first == world_.rank() || element.second == world_.rank();
         });
-        // Those that rest are a communicator, too.
+        // the idle ranks form a communicator, too
         boost::mpi::communicator const ranks =
             world_.mpi()->base().split(static_cast<int>(match - pairs.begin()));
         std::optional<row_job> swapped;
-        agree_on(world_, [&] { // before anybody waits for the other rank of a pair
+        agree_on(world_, [&] { // an error is agreed before a rank waits for its partner
             if (match != pairs.end())
                 make_job(swapped, size);
         });
@@ -368,8 +371,8 @@ private:
         return time_of(swapped, size.bytes);
     }
 
-    /// The median time of the slowest rank for its job, which begins on all ranks together; those
-    /// without one rest.
+    /// The median, over repeats, of the slowest rank's time for its job. All ranks start together.
+    /// Ranks without a job are idle.
     double time_of(std::optional<row_job>& work, index_t bytes) {
         int const repeats = bytes < 4096 ? 51 : 9;
         if (work)
@@ -406,8 +409,8 @@ std::string speed_text(double bytes_per_second) {
                                  : byte_text(static_cast<index_t>(bytes_per_second)) + "/s";
 }
 
-/// The ways between private memories, each with its speed for each of two ranks that swap, and the
-/// chosen ones.
+/// The ways between private memories, each with its speed for two ranks that swap, and the chosen
+/// ways.
 std::string text_of(detail::measured_ways const& ways) {
     auto const speed = [](double seconds) {
         return speed_text(static_cast<double>(detail::measured_ways::bytes) / seconds);
@@ -451,7 +454,7 @@ boost::json::object memory_json_of(network::speed const& speed) {
     return fields;
 }
 
-/// The document that the file is, and what of it was measured.
+/// The document in the file, and a list of what was measured.
 boost::json::object json_of(measured_network const& measured_network) {
     network const& network = measured_network.found;
     return {{"ranks_per_node", network.ranks_per_node},

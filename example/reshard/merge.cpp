@@ -44,7 +44,7 @@ convert_report run_merge(processes const& world, merge_command const& options,
                        : convert(solo(), source, options.file, convert_options);
 }
 
-/// Refuses the name of a file of another format.
+/// Refuses a file name of another format.
 void check_name(merge_command const& options) {
     if (options.file.ends_with(".safetensors"))
         return;
@@ -57,7 +57,7 @@ void check_name(merge_command const& options) {
                 : "add that, or write another format with reshard convert");
 }
 
-/// Notes tensors that may be fused part by part, and are written in the order of the parts.
+/// Notes tensors that may be fused part by part, and that are written in the order of the parts.
 void note_parts(merge_command const& options, checkpoint const& source) {
     job_files files;
     files.source = options.source;

@@ -13,13 +13,13 @@ namespace {
 
 enum class family { llama, qwen_experts, deepseek };
 
-/// Sizes as the configurations of the models have them.
+/// The sizes in the configurations of the models.
 struct model {
     char const* name;
     family kind;
     index_t vocabulary, hidden, layers, heads, kv_heads, head_size, feed_forward;
     index_t experts = 0, expert_feed_forward = 0;
-    bool tied = false; ///< the output layer is the embedding, and not stored
+    bool tied = false; ///< the output layer shares the embedding, and is not stored
 };
 
 constexpr model models[] = {
@@ -32,8 +32,8 @@ constexpr model models[] = {
     {"dsv3-671b", family::deepseek, 129280, 7168, 61, 128, 128, 128, 18432, 256, 2048},
 };
 
-/// DeepSeek's: ranks of the two low-rank projections, the rotated part of a head, its dense layers,
-/// and the layers after the last one that predict further tokens.
+/// DeepSeek: the ranks of the two low-rank projections, the rotary size of a head, the number of
+/// dense layers, and the number of additional layers for multi-token prediction.
 constexpr index_t q_rank = 1536, kv_rank = 512, rotary_size = 64, dense_layers = 3,
                   extra_layers = 1;
 
@@ -54,7 +54,7 @@ model scaled(model of, index_t scale) {
     return of;
 }
 
-/// Writes down the tensors of one model.
+/// Lists the tensors of one model.
 class writer {
 public:
     explicit writer(model const& of) : of_(of) {}

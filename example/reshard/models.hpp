@@ -9,17 +9,16 @@
 #include <string>
 
 /// \file
-/// Published models: names, shapes and data types of their tensors, as in their checkpoints.
+/// Published models: names, shapes and data types of the tensors in their checkpoints.
 
 namespace tool {
 
-/// The names that `tensors_of_model` knows.
+/// The names that `tensors_of_model` accepts.
 reshard::vector<std::string> model_names();
 
 /// The tensors of a model, with hidden size, feed-forward sizes and vocabulary divided by `scale`.
 ///
-/// \throws error with errc::usage for a model that is not known, or a scale that does not divide a
-///         size
+/// \throws error with errc::usage for an unknown model, or a scale that does not divide a size
 reshard::catalog tensors_of_model(std::string const& name, reshard::index_t scale);
 
 } // namespace tool

@@ -23,7 +23,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// True if a link bounds a plan as the first of them does.
+/// True if a link bounds the time of a plan as much as the slowest link.
 bool bounds(simulation const& run, simulation::link const& link) {
     return link.least_seconds >= run.least_seconds() * (1 - 1e-9);
 }
@@ -37,7 +37,7 @@ json::array timeline_json(simulation::link const& link) {
     return list;
 }
 
-/// How near the plan comes to the least time of any plan.
+/// The ratio of the plan's time to the least time of all plans, as text.
 std::string least_text(simulated_plan const& plan) {
     char ratio[32];
     std::snprintf(ratio, sizeof ratio, "%.2f", plan.run.seconds / plan.least.seconds);

@@ -15,29 +15,29 @@
 #include <string>
 
 /// \file
-/// The time of a plan over a network, for people and programs.
+/// The time of a plan over a network, as text and as JSON.
 
 namespace tool {
 
-/// A plan over a network.
+/// A simulated plan over a network.
 struct simulated_plan {
-    std::string file; ///< as on the command line
+    std::string file; ///< path as on the command line
     reshard::network over;
     reshard::simulation run;
-    reshard::detail::least_time least = {}; ///< of any plan between these layouts
+    reshard::detail::least_time least = {}; ///< least time of all plans between these layouts
 };
 
-/// The links that have most to do, at most ten, the first of those that bound the plan in front.
+/// The busiest links, at most ten. The links that bound the plan come first.
 reshard::vector<reshard::link_strip> busiest_links(reshard::simulation const& run);
 
-/// The load of each of them, a line each, below a line of names.
+/// The load of each link in a row, below a row of headings.
 reshard::vector<reshard::vector<std::string>>
 rows_of(reshard::vector<reshard::link_strip> const& links);
 
-/// How long it takes, and what bounds it, in sentences.
+/// The time of the plan, and the links that bound it, in sentences.
 std::string bound_text(simulated_plan const& plan);
 
-/// The same, and the busiest links with their load over time.
+/// The text of `bound_text`, and the busiest links with their load over time.
 std::string text_of(simulated_plan const& plan);
 
 boost::json::object json_of(simulated_plan const& plan);

@@ -38,8 +38,8 @@ namespace {
 using namespace reshard;
 namespace json = boost::json;
 
-/// The ranks that the table shows: all, or of many the ones that move most, and how many are
-/// omitted.
+/// The ranks that the table shows, and the number of omitted ranks. If there are many ranks, it
+/// shows those that move the most bytes.
 std::pair<reshard::vector<std::size_t>, std::size_t> shown_ranks(plan_cost const& cost) {
     constexpr std::size_t most = 64, shown = 16;
     reshard::vector<std::size_t> ranks;
@@ -96,11 +96,11 @@ std::string ratio_text(double ratio) {
     return text;
 }
 
-/// Above what else is said of a checkpoint, which has no ranks.
+/// Precedes the text about ranks, if the source is a checkpoint, which has no ranks.
 constexpr char const in_memory_text[] =
     "the same among ranks, if file i of the checkpoint were in the memory of rank i:\n";
 
-/// Which process plays which rank.
+/// Says which process plays which rank.
 std::string text_of(relabelling const& played) {
     constexpr std::size_t most = 64;
     std::string text = "relabelled: " + grouped(played.bytes_kept) + " of " +
@@ -112,7 +112,7 @@ std::string text_of(relabelling const& played) {
     return text + (played.process_of.size() > most ? ", ...; --json lists all\n" : "\n");
 }
 
-/// The busiest ranks beside the least load of any choice of senders, if none passes on what it got.
+/// The busiest ranks. Without relays, also the least load for any choice of senders.
 std::string text_of(plan_balance const& balance, bool relays) {
     auto const line = [&](std::string const& who, plan_balance::extreme const& busiest) {
         return who + " " + std::to_string(busiest.number) + " gives " + grouped(busiest.bytes) +
@@ -128,7 +128,7 @@ std::string text_of(plan_balance const& balance, bool relays) {
     return text;
 }
 
-/// The bytes that are passed on, if any.
+/// The number of relayed transfers and bytes; empty without relays.
 std::string relay_text(dry_run const& run) {
     if (run.cost.relays == 0)
         return "";
@@ -139,14 +139,14 @@ std::string relay_text(dry_run const& run) {
            " bytes, are passed on by ranks that want the same\n";
 }
 
-/// The part that can be done in rounds; relayed bytes cannot.
+/// The least memory budget. Empty with relays, which cannot run in rounds.
 std::string budget_text(dry_run const& run) {
     return run.relays ? ""
                       : "the least memory budget with which it can be done: " +
                             grouped(run.rounds.least_budget) + " bytes\n";
 }
 
-/// What relays would gain if there were no rounds.
+/// The gain from relays if there were no rounds.
 std::string omitted_text(dry_run const& run) {
     return !run.omitted || !run.omitted->is_worth_it()
                ? ""
@@ -189,7 +189,7 @@ std::string text_of(dry_run const& run, plan_command const& options) {
     return text + table(rows);
 }
 
-/// How long planning took, and how much memory.
+/// The time and the memory for planning.
 std::string planning_text(dry_run const& run) {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.3f", run.seconds);
@@ -197,7 +197,7 @@ std::string planning_text(dry_run const& run) {
            " of memory\n";
 }
 
-/// The mesh of a layout file, if it has one.
+/// The mesh of a layout file; std::nullopt if it has none.
 std::optional<mesh> mesh_of(job_files const& files) {
     detail::layout_file const target = read_target(files.target, files.reading.mode);
     auto const* const rules = std::get_if<detail::layout_rules>(&target);
@@ -217,7 +217,7 @@ std::string page_of(plan_command const& options, source_spec const& source, job 
                       *run.bins, run.rounds.rounds, options.budget, run.simulated, remarks});
 }
 
-/// Writes all requested files, or none.
+/// Writes all requested files, or no file.
 void write_files(plan_command const& options, source_spec const& source, job const& full_job,
                  dry_run const& run) {
     reshard::vector<detail::whole_file> files;
@@ -230,8 +230,8 @@ void write_files(plan_command const& options, source_spec const& source, job con
     detail::write_whole_files(files);
 }
 
-/// Warns of values that `convert` would refuse, since they would be lost, or omits silently;
-/// returns the number of warnings.
+/// Warns of values that would be lost because `convert` refuses or silently omits them; returns the
+/// number of warnings.
 std::size_t say_lost(source_spec const& source, plan_command const& options) {
     check_replicas(options.replicas || options.per_rank, options.to);
     check_shared(options.share_copies, options.to);
@@ -247,7 +247,7 @@ std::size_t say_lost(source_spec const& source, plan_command const& options) {
     return lost.empty() ? 0 : say_warnings({lost});
 }
 
-/// Whether two paths mean one file, which need not be there.
+/// Whether two paths mean the same file, which need not exist.
 bool is_one_file(std::filesystem::path const& a, std::filesystem::path const& b) {
     auto const absolute = [](std::filesystem::path const& path) {
         std::error_code ignored;
@@ -256,8 +256,8 @@ bool is_one_file(std::filesystem::path const& a, std::filesystem::path const& b)
     return absolute(a) == absolute(b);
 }
 
-/// Checks the output files before anything is planned. The layout may replace a file, but not one
-/// that is also read or written.
+/// Checks the output files before planning. The new layout may replace a file, but not one that the
+/// command also reads or writes.
 void check_written(plan_command const& options) {
     for (std::string const& written : {options.picture, options.report, options.relabelled})
         detail::check_parent(written);
@@ -275,7 +275,7 @@ void check_written(plan_command const& options) {
     }
 }
 
-/// The plan, and the ranks of the target's processes if they are reassigned.
+/// Plans, and reassigns the target's ranks to processes if requested.
 dry_run planned(source_spec const& source, job& full_job, plan_command const& options) {
     elapsed_line const shown("planning", options.progress);
     std::optional<relabelling> played;
@@ -321,7 +321,7 @@ outcome plan_dry(plan_command const& options, bool as_json) {
                    : outcome{text_of(run, options) + planning_text(run)};
 }
 
-/// The formats that can have the layout that is planned for.
+/// The formats that can store the planned layout.
 reshard::vector<std::string> formats_of_layouts() {
     reshard::vector<std::string> names = detail::names_of_written_formats();
     erase_if(names,
@@ -329,7 +329,7 @@ reshard::vector<std::string> formats_of_layouts() {
     return names;
 }
 
-/// The error in a number of ranks of a node, if any.
+/// The error in a number of ranks per node; empty if it is valid.
 std::string complaint_about_ranks(std::string const& text) {
     constexpr holder_t most = detail::most_ranks_named;
     holder_t number = 0;
@@ -340,7 +340,7 @@ std::string complaint_about_ranks(std::string const& text) {
                : "'" + text + "' is not a whole number from 1 to " + std::to_string(most);
 }
 
-/// `--memory-budget` and `--picture`.
+/// Adds `--memory-budget` and `--picture`.
 void add_plan_options(CLI::App& command, plan_command& options) {
     CLI::Option* const budget = command.add_option_function<index_t>(
         "--memory-budget", [&options](index_t const& bytes) { options.budget = bytes; },

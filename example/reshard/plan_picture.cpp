@@ -14,7 +14,7 @@ using namespace reshard;
 
 heat_bins bins_of(plan_flows const& flows) {
     holder_t const targets = std::max<holder_t>(1, flows.problem().target_holders);
-    // With relays, ranks of the target give as well.
+    // With relays, ranks of the target are senders, too.
     holder_t const sources = std::max<holder_t>(
         flows.options().between_nodes.has_relays() ? targets : 1, flows.problem().source_holders);
     heat_bins bins(sources, targets);
@@ -28,7 +28,7 @@ heat_bins bins_of(plan_flows const& flows) {
 
 namespace {
 
-/// The description for a reader who does not see the picture.
+/// A description for readers who do not see the picture.
 std::string description_of(heat_bins const& bins, reshard::vector<detail::plan_round> const& rounds,
                            std::optional<index_t> budget) {
     index_t most = 0;

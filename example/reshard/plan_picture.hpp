@@ -14,18 +14,18 @@
 #include <string>
 
 /// \file
-/// A plan as a picture.
+/// Draws a plan.
 
 namespace tool {
 
-/// Returns why a name is not a picture's, or an empty text.
+/// The reason why a name cannot be a picture's; empty if it can.
 std::string complaint_about_picture(std::string const& path);
 
-/// Who sends how much to whom.
+/// The bytes between pairs of ranks.
 reshard::heat_bins bins_of(reshard::plan_flows const& flows);
 
-/// A picture, as SVG, of who sends to whom, and of the rounds below it, with a line at the budget;
-/// below these, over a network, of the busiest links.
+/// An SVG picture of the bytes between ranks, with the rounds below it and a line at the budget.
+/// With a network, the busiest links are at the bottom.
 std::string plan_picture(reshard::plan_flows const& flows,
                          reshard::vector<reshard::detail::plan_round> const& rounds,
                          std::optional<reshard::index_t> budget,

@@ -13,7 +13,7 @@
 namespace tool {
 
 struct processes::started_mpi {
-    boost::mpi::environment environment; ///< leaves MPI alone if somebody else has started it
+    boost::mpi::environment environment; ///< does not start or end MPI if the caller has started it
     reshard::mpi_group world;
 
     explicit started_mpi(auto const& group) : world(group) {}

@@ -10,7 +10,7 @@
 #include <string>
 
 /// \file
-/// The processes that the tool runs in: itself alone, or the processes of an mpiexec.
+/// The processes of the tool: a single process, or the processes of an mpiexec.
 
 namespace reshard {
 
@@ -23,15 +23,15 @@ namespace tool {
 /// Whether the launcher of Open MPI, MPICH or Slurm has started this process.
 bool is_launched();
 
-/// A group for the library. MPI is started only if an mpiexec started the tool, since that takes
-/// time.
+/// A group for the library. MPI is started only if an mpiexec started the tool, since starting it
+/// takes time.
 class processes {
 public:
-    /// The processes of an mpiexec, if one started this process.
+    /// The processes of an mpiexec if one started this process, else this process alone.
     processes();
-    /// Those of a group.
+    /// The processes of a group.
     explicit processes(reshard::mpi_group const& world);
-    /// This process alone, whoever started it.
+    /// This process alone, even if an mpiexec started it.
     explicit processes(reshard::solo alone);
     ~processes();
 
@@ -39,10 +39,10 @@ public:
     int size() const;
     reshard::vector<std::string> all_gather(std::string const& bytes) const;
 
-    /// Those of an mpiexec or a group; null if the tool runs alone.
+    /// The group of an mpiexec or of the caller; null if the tool runs alone.
     reshard::mpi_group const* mpi() const;
 
-    /// Ends all processes, for what one of them could not foresee.
+    /// Ends all processes after an unexpected error in one of them.
     [[noreturn]] void abort() const;
 
 private:

@@ -31,7 +31,7 @@ namespace {
 
 bool is_stock(std::string const& program) { return program.starts_with("@"); }
 
-/// All that a pipe gives.
+/// Reads all bytes of a pipe.
 std::string read_pipe(std::string const& path) {
     constexpr std::size_t most = std::size_t{1} << 28, step = 1 << 16;
     if (is_launched())
@@ -55,7 +55,7 @@ std::string read_pipe(std::string const& path) {
     return text;
 }
 
-/// The text of a file, or of a pipe, which is read once.
+/// The text of a file, or of a pipe, which is read only once.
 std::string read_program_file(std::string const& path) {
     static std::map<std::string, std::string> pipes;
     std::error_code ignored;
@@ -79,7 +79,7 @@ reshard::vector<std::string_view> parts_of(std::string_view text, std::string_vi
     }
 }
 
-/// The whole number at a path of names, as `text_config.hidden_size`.
+/// The integer at a path of names such as `text_config.hidden_size`.
 std::optional<std::string> number_at(boost::json::value const& config, std::string_view path) {
     boost::json::object const* const object = config.if_object();
     std::size_t const dot = path.find('.');
@@ -90,13 +90,13 @@ std::optional<std::string> number_at(boost::json::value const& config, std::stri
                                       : std::nullopt;
 }
 
-/// The number that a configuration has under a name, in itself or in its text model's.
+/// The integer with a name in a configuration, or else in the configuration of its text model.
 std::optional<std::string> number_in(boost::json::value const& config, std::string const& name) {
     auto const match = number_at(config, name);
     return match ? match : number_at(config, "text_config." + name);
 }
 
-/// All whole numbers of a configuration, by path.
+/// Adds all integers of a configuration, by path.
 void add_numbers(boost::json::value const& config, std::string const& prefix,
                  std::map<std::string, std::string>& numbers) {
     if (auto const* const if_object = config.if_object())
@@ -108,8 +108,8 @@ void add_numbers(boost::json::value const& config, std::string const& prefix,
         }
 }
 
-/// The numbers that a configuration gives instead of a missing one: by that name, or
-/// else the nearest one, or all.
+/// Proposes entries of a configuration for a missing one: those with the same last name, else the
+/// nearest, else all.
 std::string numbers_like(boost::json::value const& config, std::string const& name) {
     std::map<std::string, std::string> numbers;
     add_numbers(config, "", numbers);
@@ -128,7 +128,7 @@ std::string numbers_like(boost::json::value const& config, std::string const& na
     return ", which has " + listed(same.empty() ? all : same);
 }
 
-/// Where the configuration of a model lies, seen from its checkpoint.
+/// The path of the model's configuration beside a checkpoint.
 std::filesystem::path config_beside(std::string const& source) {
     std::error_code ignored;
     std::filesystem::path const path = source;
@@ -136,7 +136,7 @@ std::filesystem::path config_beside(std::string const& source) {
            "config.json";
 }
 
-/// The values of a job: the given ones, and the ones of the model's configuration.
+/// The values of a job: those from `--set`, and those in the model's configuration.
 class program_values {
 public:
     explicit program_values(job_files const& files)
@@ -146,7 +146,7 @@ public:
             given_[text.substr(0, sign)] = text.substr(sign + 1);
         }
         std::error_code ignored;
-        boost::system::error_code unreadable; // then it has no values
+        boost::system::error_code unreadable; // an unreadable file has no values
         if (std::filesystem::is_regular_file(path_, ignored))
             config_ = boost::json::parse(detail::read_text_file(path_), unreadable);
         has_config_ = config_.is_object();
@@ -167,14 +167,14 @@ public:
         return *match;
     }
 
-    /// Whether a switch was turned on or off, std::nullopt if neither.
+    /// Whether a switch was turned on or off; std::nullopt if it was not set.
     std::optional<bool> is_on(std::string const& name) {
         used_.insert(name);
         auto const match = given_.find(name);
         return match == given_.end() ? std::nullopt : std::optional(match->second != "0");
     }
 
-    /// Refuses values that were given and that nothing uses.
+    /// Refuses values of `--set` that the program does not use.
     void check_used() const {
         for (auto const& [name, value] : given_)
             if (!used_.contains(name))
@@ -183,7 +183,7 @@ public:
                      detail::did_you_mean(name, used_));
     }
 
-    /// `a=1, b=2 (model/config.json)`; empty if the configuration gave nothing.
+    /// For example `a=1, b=2 is taken from model/config.json`; empty without values from there.
     std::string note() const {
         std::string text;
         for (auto const& [name, value] : read_)
@@ -200,7 +200,7 @@ private:
     std::set<std::string> used_;
 };
 
-/// Replaces `{NAME}` by what `value_of` gives, unless it is the name that is left alone.
+/// Replaces `{NAME}` by the result of `value_of`, unless the name is `left_alone`.
 template <class ValueOf>
 std::string filled(std::string_view line, std::string_view left_alone, ValueOf&& value_of) {
     std::string text;
@@ -215,7 +215,7 @@ std::string filled(std::string_view line, std::string_view left_alone, ValueOf&&
     }
 }
 
-/// The numbers in keys at a gap.
+/// The numbers at the position of `gap` in the keys that match one of `patterns`.
 std::set<index_t> numbers_in(catalog const& source, std::string_view patterns,
                              std::string const& gap) {
     std::set<index_t> numbers;
@@ -248,7 +248,7 @@ public:
           source_(source),
           values_(values) {}
 
-    /// What `{keeps ...}` lists, in a text with `{needs ...}`.
+    /// The patterns of `{keeps ...}`; std::nullopt if the text has no `{needs ...}`.
     std::optional<reshard::vector<std::string>> keeps() && {
         return needs_ ? std::optional(std::move(keeps_)) : std::nullopt;
     }
@@ -262,7 +262,7 @@ public:
                 block_.append(line).append("\n");
         }
         flush();
-        result_.pop_back(); // the text after the last line's end is not a line
+        result_.pop_back(); // no line follows the last line break
         return std::move(result_);
     }
 
@@ -306,7 +306,7 @@ private:
             begin_each(line.substr(each_mark.size()));
     }
 
-    /// A switch is on if `--set NAME=1` says so, or, if nothing is said, if the source has a key
+    /// A switch is on if `--set NAME=1` says so. If it is not set, it is on if the source has a key
     /// with the new text.
     void add_switch(std::string_view line) {
         std::size_t const colon = line.find(": "), arrow = line.find(" -> ");
@@ -319,7 +319,7 @@ private:
             switches_.emplace_back(old, renamed);
     }
 
-    /// A line with the texts of the switches that are on.
+    /// Replaces the texts of all switches that are on.
     std::string switched(std::string_view line) const {
         std::string text(line);
         for (auto const& [old, renamed] : switches_)
@@ -337,7 +337,7 @@ private:
             keeps_.emplace_back(pattern);
     }
 
-    /// Adds statements that are made of the source.
+    /// Adds statements that are made from the source's tensors.
     void add_made(std::string const& statements, char const* of_what) {
         if (is_backwards_)
             fail(errc::usage, program_, ": is not run in reverse; there is one for each direction");
@@ -351,15 +351,15 @@ private:
             repeats_.clear();
     }
 
-    /// Whether the source has a tensor, and it the extent that is said: `KEY` or
-    /// `KEY[AXIS] = KEY[AXIS]`.
+    /// Whether the source has a tensor, and the extents are equal if required. The forms are `KEY`
+    /// and `KEY[AXIS] = KEY[AXIS]`.
     bool has(std::string_view needed) const {
         auto const sides = parts_of(needed, " = ");
         auto const extent = extent_of(sides[0]);
         return extent && (sides.size() == 1 || extent == extent_of(sides[1]));
     }
 
-    /// The extent of `KEY[AXIS]`, or 0 of `KEY`; none if the tensor is missing.
+    /// The extent of `KEY[AXIS]`, or 0 for `KEY`; std::nullopt if the tensor is missing.
     std::optional<index_t> extent_of(std::string_view side) const {
         std::size_t const bracket = side.find('[');
         catalog_entry const* const entry = source_.find(side.substr(0, bracket));
@@ -401,7 +401,7 @@ private:
             repeats_.push_back(std::to_string(number));
     }
 
-    /// Writes the lines since the last mark, as often as it says.
+    /// Writes the lines since the last mark, once for each repeat.
     void flush() {
         for (std::string const& number : repeats_)
             result_ += filled(block_, {}, [&](std::string const& name) {
@@ -410,7 +410,7 @@ private:
         block_.clear();
     }
 
-    std::string const& program_; ///< its name
+    std::string const& program_; ///< the name of the program
     bool is_backwards_;
     std::size_t most_names_;
     catalog const& source_;
@@ -426,7 +426,7 @@ private:
 
 std::string stored_program(std::string const& program) {
     if (program.empty() || program == renames_program)
-        return {}; // it is nowhere
+        return {}; // such a program has no text
     return is_stock(program) ? std::string(find_stock_program(program.substr(1)).text)
                              : read_program_file(program);
 }

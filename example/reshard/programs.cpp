@@ -19,7 +19,7 @@ namespace {
 
 using namespace reshard;
 
-/// What one program is.
+/// Describes a program.
 boost::json::object json_of(stock_program const& stock_program) {
     boost::json::array switches;
     for (program_switch const& each : stock_program.switches)
@@ -31,7 +31,7 @@ boost::json::object json_of(stock_program const& stock_program) {
             {"switches", std::move(switches)}};
 }
 
-/// `  --set NAME=1: description`, a line for each switch.
+/// A line `  --set NAME=1: description` for each switch.
 std::string switches_text(stock_program const& stock_program) {
     std::string text;
     for (program_switch const& each : stock_program.switches)
@@ -58,7 +58,7 @@ outcome list_programs(bool as_json) {
     return {text};
 }
 
-/// The text with its gaps, or as it is for a source.
+/// The text of a program, with its gaps or, if a source is given, filled.
 outcome show_program(job_files const& files, bool as_json) {
     stock_program const& stock_program = find_stock_program(files.program.substr(1));
     std::string text(stock_program.text);

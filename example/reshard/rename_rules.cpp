@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view anything = "**";
 
-/// A name with `**` in it: the text before it and after it.
+/// The texts before and after the `**` in a name.
 struct name_around {
     std::string_view before;
     std::string_view after;
@@ -34,7 +34,8 @@ name_around around_anything(std::string_view name) {
     return {name.substr(0, index), name.substr(index + anything.size())};
 }
 
-/// The name that a key gets whose text between two others stays, std::nullopt for any other key.
+/// The new name of a key: the texts around `**` are replaced, the text between them stays.
+/// std::nullopt if the key does not match.
 std::optional<std::string> between(std::string_view key, name_around const& old,
                                    name_around const& renamed) {
     std::size_t const around = old.before.size() + old.after.size();
@@ -44,7 +45,7 @@ std::optional<std::string> between(std::string_view key, name_around const& old,
                          renamed.after);
 }
 
-/// Whether a name has `$` and a capital letter, as `$LAYER_ID` begins.
+/// Whether a name contains `$` and a capital letter, like the beginning of `$LAYER_ID`.
 bool has_placeholder(std::string_view name) {
     for (std::size_t sign = name.find('$'); sign != name.npos; sign = name.find('$', sign + 1))
         if (sign + 1 < name.size() && name[sign + 1] >= 'A' && name[sign + 1] <= 'Z')
@@ -57,7 +58,7 @@ bool has_anything_once(std::string_view name) {
     return index != name.npos && name.find('*', index + anything.size()) == name.npos;
 }
 
-/// The names of the placeholders.
+/// The names of the placeholders in two lists of segments.
 std::set<std::string_view> placeholders_of(reshard::vector<aoa::segment> const (&names)[2]) {
     std::set<std::string_view> all;
     for (auto const& segments : names)
@@ -72,7 +73,7 @@ bool has_star(reshard::vector<aoa::segment> const& segments) {
            segments.end();
 }
 
-/// The segments of a name or of a part of one, of which each is a text or a number.
+/// The segments of a name, or of a part of a name. Each is a text, a `*` or a placeholder.
 reshard::vector<aoa::segment> segments_of(std::string_view written) {
     if (written.empty())
         return {};
@@ -83,18 +84,18 @@ reshard::vector<aoa::segment> segments_of(std::string_view written) {
     return {{aoa::segment::kind_type::text, std::string(code.text(called))}};
 }
 
-/// The offset that a placeholder adds to its number.
+/// The number that is added to a placeholder's value.
 index_t shift_of(aoa::segment const& placeholder, bool is_right) {
     return placeholder.first - (is_right && placeholder.text == "LAYER_ID_OFFSET" ? 1 : 0);
 }
 
-/// Refuses a name that could end the text of a statement.
+/// Refuses a name that a statement cannot quote.
 void check_quotable(std::string const& name, std::string const& where) {
     if (name.empty() || name == "_" || name.find_first_of("\"\n\r") != name.npos)
         fail(errc::usage, where, ": '", name, "' cannot be renamed here; rename it in a program");
 }
 
-/// The pairs of a file `{FROM: TO}`.
+/// The pairs `FROM: TO` in a JSON file.
 reshard::vector<rename_pair> pairs_of_file(std::string const& path) {
     boost::system::error_code failure;
     boost::json::value const document = boost::json::parse(detail::read_text_file(path), failure);
@@ -114,7 +115,7 @@ reshard::vector<rename_pair> pairs_of_file(std::string const& path) {
     return rename_pairs;
 }
 
-/// Refuses renames that depend on each other, since they are done in turn, and a rename to
+/// Refuses renames that depend on each other, since they run one after the other, and a rename to
 /// an existing name.
 void check_independent(reshard::vector<rename_pair> const& pairs, key_set const& keys,
                        std::string_view whose) {
@@ -138,14 +139,14 @@ void check_independent(reshard::vector<rename_pair> const& pairs, key_set const&
     }
 }
 
-/// The tensor that a key is the state of, which it follows in programs; empty for any other key.
+/// The tensor whose state a key is; in programs, the key follows its name. Empty for any other key.
 std::string_view parameter_of(std::string_view key) {
     static auto const suffixes = aoa::default_state_suffixes();
     std::string_view const parameter = aoa::detail::parameter_of(key, suffixes);
     return parameter == key ? std::string_view() : parameter;
 }
 
-/// Finds what renames make of keys, one rename after the other.
+/// Finds the new names of keys, one rename after the other.
 class rename_search {
 public:
     rename_search(key_set const& keys, reshard::vector<aoa::state_suffix> const& states,
@@ -180,7 +181,7 @@ private:
             return take(rule.from(), rule);
         for (std::string const& key : keys_)
             take(key, rule);
-        if (!rule.has_anything()) // else the states match themselves
+        if (!rule.has_anything()) // with `**`, the states' own keys match
             for (std::string const& key : unstored_)
                 take(key, rule);
     }
@@ -222,11 +223,11 @@ private:
     key_set const& keys_;
     reshard::vector<aoa::state_suffix> const& states_;
     std::string_view whose_;
-    key_set unstored_; ///< tensors of which there are only states
+    key_set unstored_; ///< tensors of which only states are stored
     std::map<std::string, std::string, std::less<>> taken_;
     reshard::vector<rename_pair> pairs_;
-    bool is_matched_ = false, acts_ = false; ///< of the last rename
-    std::string first_taken_;                ///< by an earlier one
+    bool is_matched_ = false, acts_ = false; ///< about the last rename
+    std::string first_taken_;                ///< first key that an earlier rename took
 };
 
 } // namespace
@@ -321,7 +322,7 @@ std::optional<std::string_view> rename_rule::match(side const& names, std::strin
                                                           : std::nullopt;
     if (!key.starts_with(before.pieces.front().text) || !key.ends_with(after.pieces.back().text))
         return std::nullopt;
-    std::size_t begin = key.size(); // a number before ** has all its digits
+    std::size_t begin = key.size(); // takes all digits of a number before **
     while (!aoa::detail::match(before, key.substr(0, begin), of_before))
         if (begin-- == 0)
             return std::nullopt;

@@ -15,17 +15,18 @@
 #include <utility>
 
 /// \file
-/// What `--rename` makes of keys.
+/// The rules of `--rename`, and the names that they give.
 
 namespace tool {
 
-/// An old name, and the new one.
+/// An old name and a new name.
 using rename_pair = std::pair<std::string, std::string>;
 
-/// Keys in order, which can be looked up without a copy.
+/// A sorted set of keys that can be searched without a copy.
 using key_set = std::set<std::string, std::less<>>;
 
-/// One `FROM=TO`: a name, or a pattern with `**` or with placeholders such as `$LAYER_ID`.
+/// A rule `FROM=TO`. FROM is a name, or a pattern with `**` or with placeholders such as
+/// `$LAYER_ID`.
 class rename_rule {
 public:
     /// \throws error with errc::usage if `**` does not occur once on each side
@@ -34,24 +35,25 @@ public:
     std::string const& from() const { return from_; }
     std::string const& to() const { return to_; }
 
-    /// The new name of a key that matches, std::nullopt for any other.
+    /// The new name of a key that matches; std::nullopt for any other key.
     std::optional<std::string> rename(std::string_view key) const;
 
-    /// The key of which the rule makes this name, std::nullopt if there is none.
+    /// The key that the rule renames to `name`; std::nullopt if there is none.
     std::optional<std::string> undo(std::string_view name) const;
 
-    /// Whether the rule is for one key.
+    /// Whether the rule is for a single key.
     bool is_exact() const { return kind_ == kind_type::exact; }
 
     /// Whether the rule has `**`.
     bool has_anything() const { return has_anything_; }
 
-    /// Refuses a rule that cannot be a pattern; it may be for a key with just these characters.
+    /// Refuses a rule that is not a valid pattern. It may still match a key with exactly these
+    /// characters.
     ///
     /// \throws error with errc::usage
     void check() const;
 
-    /// Whether `?` at the end of FROM says that no key need match.
+    /// Whether `?` at the end of FROM allows that no key matches.
     bool is_optional() const { return is_optional_; }
 
 private:
@@ -63,14 +65,15 @@ private:
     std::optional<std::string> convert(std::string_view key, bool is_undone) const;
     std::optional<std::string> convert_numbers(std::string_view key, bool is_undone) const;
 
-    /// One side of a rule with placeholders: the name before `**`, or all of it, and the name after
-    /// it, each with the pattern that matches it.
+    /// One side of a rule with placeholders: the name before `**` (or the full name) and the name
+    /// after it, each with its pattern.
     struct side {
         reshard::vector<reshard::aoa::segment> segments[2];
         reshard::aoa::detail::key_pattern patterns[2];
     };
 
-    /// The part of a key between the two names, and the numbers in them; none if it does not match.
+    /// The text of a key at `**`; fills `numbers` from the names around it. std::nullopt without a
+    /// match.
     std::optional<std::string_view> match(side const& names, std::string_view key,
                                           reshard::vector<reshard::index_t>& numbers) const;
 
@@ -78,33 +81,33 @@ private:
     std::string to_;
     kind_type kind_ = kind_type::exact;
     bool is_optional_ = false;
-    std::string problem_; ///< why it is not a pattern, or empty
+    std::string problem_; ///< why the rule is not a valid pattern, or empty
     bool has_anything_ = false;
-    side sides_[2]; ///< of a rule with placeholders: the old name and the new one
+    side sides_[2]; ///< for a rule with placeholders: the old name and the new name
 };
 
-/// All renames of a command, of which the first that matches a key counts.
+/// All renames of a command. For each key, the first matching rule applies.
 class rename_rules {
 public:
-    /// \param texts `FROM=TO`, or files `.json` with an object of such pairs
+    /// \param texts each is `FROM=TO`, or a `.json` file with an object of such pairs
     /// \throws error with errc::usage or errc::corrupt_file
     explicit rename_rules(reshard::vector<std::string> const& texts);
 
-    /// The keys that get another name, each once. A state that follows its tensor, as `w.moment1_0`
-    /// follows `w`, is not among them.
+    /// The keys that get a new name, each once, except states that follow their tensor, as
+    /// `w.moment1_0` follows `w`.
     ///
-    /// \param states  the state that follows, by endings and by conventions
-    /// \param whose   of which messages say that it has the keys
-    /// \throws error with errc::unknown_key for a rename that matches no key, with errc::usage for
-    ///         one that earlier ones leave nothing to, and for names that meet
+    /// \param states  the states that follow, by endings and by conventions
+    /// \param whose   the noun for the owner of the keys in messages
+    /// \throws error with errc::unknown_key for a rename that matches no key; with errc::usage for
+    ///         a rename whose keys are all taken by earlier renames, and for conflicting names
     reshard::vector<rename_pair> pairs(key_set const& keys,
                                        reshard::vector<reshard::aoa::state_suffix> const& states,
                                        std::string_view whose) const;
 
-    /// The key after the first rename that matches it, std::nullopt if none does.
+    /// The new name by the first matching rule; std::nullopt if no rule matches.
     std::optional<std::string> rename(std::string_view key) const;
 
-    /// The key of which the renames make this name, std::nullopt if there is none.
+    /// The key that the rules rename to `name`; std::nullopt if there is none.
     std::optional<std::string> undo(std::string_view name) const;
 
 private:
@@ -113,7 +116,7 @@ private:
     reshard::vector<rename_rule> rules_;
 };
 
-/// Whether `--rename` has this text for a file of names.
+/// Whether an argument of `--rename` is a file of names.
 bool is_rename_file(std::string const& rename);
 
 } // namespace tool

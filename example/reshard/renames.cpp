@@ -24,9 +24,9 @@ using namespace reshard;
 
 namespace {
 
-/// A key as a statement names it, with any characters.
+/// A key in the form in which a statement can name it, with any characters.
 ///
-/// \throws error with errc::unsupported for one that no quotes hold
+/// \throws error with errc::unsupported for a key that cannot be quoted
 std::string literal(std::string const& key, std::string_view where) {
     bool const has_quote = key.find('\'') != key.npos;
     if (key.empty() || key.find_first_of("\r\n") != key.npos ||
@@ -43,10 +43,10 @@ std::string literal_statement(std::string const& from, std::string const& to,
 
 constexpr std::string_view no_cast = "keep";
 
-/// `PATTERN=DTYPE`.
+/// A cast `PATTERN=DTYPE`.
 struct cast_pattern {
     detail::given_pattern pattern;
-    std::optional<data_type> dtype; ///< std::nullopt: unchanged
+    std::optional<data_type> dtype; ///< std::nullopt: keeps its type
 };
 
 bool is_floating(data_type dtype) {
@@ -61,14 +61,14 @@ cast_pattern cast_of(std::string const& text) {
             data_type_from_name(text.substr(sign + 1))};
 }
 
-/// True if a cast to that type applies to a tensor: both floating point, or both complex.
+/// True if the cast can apply to a tensor: both types are floating point, or both are complex.
 bool is_meant(cast_pattern const& cast, data_type dtype) {
     return !cast.dtype                       ? is_floating(dtype) || detail::is_complex(dtype)
            : detail::is_complex(*cast.dtype) ? detail::is_complex(dtype)
                                              : is_floating(dtype);
 }
 
-/// The last pattern that is meant for a tensor, or null.
+/// The last matching cast that can apply to a tensor, or null.
 cast_pattern* last_match(reshard::vector<cast_pattern>& casts, catalog_entry const& entry) {
     cast_pattern* last = nullptr;
     for (cast_pattern& cast : casts)
@@ -77,7 +77,8 @@ cast_pattern* last_match(reshard::vector<cast_pattern>& casts, catalog_entry con
     return last;
 }
 
-/// Whether a tensor is the state of one whose data type it follows, and no pattern is for it alone.
+/// Whether a tensor is the state of a tensor whose data type it follows, and no pattern is for the
+/// state alone.
 bool follows_parameter(std::string const& key, cast_pattern& cast,
                        reshard::vector<aoa::state_suffix> const& states, catalog const& yielded) {
     return aoa::detail::any_parameter(
@@ -87,8 +88,8 @@ bool follows_parameter(std::string const& key, cast_pattern& cast,
         });
 }
 
-/// Whether a pattern with `*` is not for a tensor that it matches: scales, and state of which the
-/// parameter is not known, as of one that an optimizer has a number for.
+/// Whether a pattern with `*` does not apply to a matching tensor: to scales, and to states whose
+/// parameter is unknown, for example because the optimizer numbers its parameters.
 bool keeps_type(std::string const& key, cast_pattern const& cast, catalog const& yielded) {
     std::string const& pattern = cast.pattern.text();
     if (pattern.find('*') == pattern.npos)
@@ -98,7 +99,7 @@ bool keeps_type(std::string const& key, cast_pattern const& cast, catalog const&
            (is_for_any && !aoa::detail::optimizer_readings(key).empty());
 }
 
-/// Refuses a pattern that is for no tensor.
+/// Refuses a pattern that applies to no tensor.
 [[noreturn]] void refuse_missed(cast_pattern& cast, catalog const& yielded) {
     for (catalog_entry const& entry : yielded)
         if (cast.dtype && (is_floating(entry.dtype) || detail::is_complex(entry.dtype)) &&

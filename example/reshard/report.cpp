@@ -18,8 +18,8 @@ namespace tool {
 
 namespace {
 
-/// Whether colour is wanted there: only on a terminal, and see no-color.org.
-/// Open MPI gives its processes a terminal that no user sees.
+/// Whether to use colour: only on a terminal, and as no-color.org describes. Open MPI gives its
+/// processes a terminal that no user sees.
 bool has_colour(int file) {
     return ::isatty(file) == 1 && std::getenv("NO_COLOR") == nullptr &&
            std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
@@ -36,12 +36,12 @@ bool is_progress_shown(progress_when when, bool is_terminal) {
     return when == progress_when::always || (when == progress_when::on_terminal && is_terminal);
 }
 
-/// Replaces the line that was drawn before.
+/// Draws a line over the previous one.
 void draw_line(std::string const& text, bool is_terminal) {
     std::cerr << "\r" + text + (is_terminal ? "\033[K" : "") << std::flush;
 }
 
-/// Removes the drawn line; in a pipe it stays.
+/// Erases the drawn line; in a pipe it remains.
 void end_line(bool is_terminal) { std::cerr << (is_terminal ? "\r\033[K" : "\n") << std::flush; }
 
 } // namespace

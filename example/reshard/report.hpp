@@ -14,7 +14,7 @@
 #include <utility>
 
 /// \file
-/// How the tool speaks to people: numbers, notes, progress, errors.
+/// The tool's output for people: numbers, notes, progress, errors.
 
 namespace tool {
 
@@ -26,41 +26,41 @@ enum status { done = 0, no = 1, wrong_usage = 2, refused_input = 3, io_failure =
 /// The status with which the tool ends after an error.
 int status_of(reshard::errc code);
 
-/// `1,234,567`.
+/// For example `1,234,567`.
 std::string grouped(index_t number);
 
-/// `3 keys`, `1 key`.
+/// For example `3 keys` or `1 key`.
 std::string counted(std::size_t count, std::string const& noun);
 
-/// `'a', 'b' and 7 more`.
+/// For example `'a', 'b' and 7 more`.
 std::string listed(reshard::vector<std::string> const& keys);
 
-/// Lines, each with a line break at the end.
+/// Joins lines, each with a line break at the end.
 std::string joined_lines(reshard::vector<std::string> const& lines);
 
-/// `text` in bold if standard output is a terminal that wants it.
+/// `text` in bold if standard output is a terminal with colour.
 std::string bold(std::string_view text);
 
-/// A line on standard error that begins with its severity, as in `warning: `.
+/// Prints a line to standard error that begins with its severity, such as `warning: `.
 void say(std::string const& noun, std::string const& text);
 inline void note(std::string const& text) { say("note", text); }
 
-/// Says each text as a warning; how many there are.
+/// Prints each text as a warning; returns the number of warnings.
 std::size_t say_warnings(reshard::vector<std::string> const& texts);
 
-/// Text with its control characters written out, except those that `bold` adds.
+/// Text with its control characters made visible, except those from `bold`.
 std::string without_controls(std::string text);
 
-/// Whether a person reads standard output as it is written.
+/// Whether standard output is a terminal that a person reads.
 bool is_terminal();
 
-/// The sentence of an error on standard error, in red on a terminal.
+/// Prints an error to standard error, in red on a terminal.
 void print_error(std::string const& text);
 
-/// While it exists, it keeps what this thread says, in place of standard error.
+/// While an object exists, it collects the lines that `say` would print from this thread.
 class kept_lines {
 public:
-    /// The severity of a line, as in `warning`, and its text.
+    /// The severity of a line, such as `warning`, and its text.
     using line = std::pair<std::string, std::string>;
 
     kept_lines();
@@ -77,7 +77,7 @@ private:
     kept_lines* outer_;
 };
 
-/// Time since it was made.
+/// Measures the time since its construction.
 class stopwatch {
 public:
     double seconds() const;
@@ -86,18 +86,19 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// `269,030,016 bytes in 0.42 s, 0.64 GB/s`.
+/// For example `269,030,016 bytes in 0.42 s, 0.64 GB/s`.
 std::string closing_line(index_t bytes, double seconds);
 
 /// When progress is shown.
 enum class progress_when { on_terminal, always, never };
 
-/// A line on standard error that is redrawn some times a second, and is gone when the work is done.
+/// A line on standard error that is redrawn several times a second, and erased when the work is
+/// done.
 ///
-/// In a pipe it is shown only on request, and stays.
+/// In a pipe it is shown only on request, and it remains.
 class progress_bar {
 public:
-    /// \param is_first false for the processes that say nothing
+    /// \param is_first false for processes that print nothing
     explicit progress_bar(bool is_first, progress_when when = progress_when::on_terminal);
     progress_bar(progress_bar const&) = delete;
     progress_bar& operator=(progress_bar const&) = delete;
@@ -109,15 +110,15 @@ private:
     bool is_terminal_;
     bool is_shown_;
     stopwatch watch_;
-    double next_ = 0; ///< seconds, before which nothing is drawn
+    double next_ = 0; ///< the next time to draw, in seconds
     bool is_drawn_ = false;
     bool is_complete_ = false;
 };
 
-/// The same for work of which nobody knows how much is done: how long it takes so far.
+/// A similar line for work without known progress: it shows the elapsed time.
 class elapsed_line {
 public:
-    /// \param work as in `planning`
+    /// \param work a name such as `planning`
     elapsed_line(std::string work, progress_when when);
 
 private:

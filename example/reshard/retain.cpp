@@ -22,7 +22,7 @@ namespace json = boost::json;
 struct retain_command {
     std::string directory;
     retention rules;
-    bool lowest = false; ///< as it is unless `rules` say otherwise
+    bool lowest = false; ///< the default, stated explicitly
     bool apply = false;
 };
 
@@ -41,7 +41,7 @@ std::string complaint_about_count(std::string const& text) {
     return text.starts_with('-') ? "'" + text + "' is negative; give 0 or more" : "";
 }
 
-/// The bytes, and the number of checkpoints, that go or stay.
+/// The number and the bytes of the checkpoints that are deleted or kept.
 std::string sum_of(retention_report const& report, bool goes) {
     std::size_t count = 0;
     index_t bytes = 0;

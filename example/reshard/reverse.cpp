@@ -23,7 +23,7 @@ namespace {
 using namespace reshard;
 namespace json = boost::json;
 
-/// What there is to say of the program and of its reversal.
+/// The findings about the program and its reversal.
 reshard::vector<reported> reports_of(job const& full_job, aoa::reversal const& back,
                                      job_files const& files) {
     reshard::vector<reported> reports =
@@ -83,7 +83,7 @@ void add_reverse_command(CLI::App& app, invocation& chosen) {
     add_reversing(*command, *files);
     command->add_flag("--unfolded", *unfolded,
                       "Print each statement of each layer, without placeholders and macros");
-    files->partial = true; // which rank has what of the target does not matter here
+    files->partial = true; // the target's ranks do not matter here
     command->callback([files, unfolded, &chosen] {
         chosen.run = [files, unfolded, &chosen](processes const& world) {
             return on_first(world, [&] { return reverse(*files, *unfolded, chosen.json); });

@@ -25,7 +25,7 @@ bool is_layout(std::filesystem::path const& path) {
                                             "checkpoint's nor with .json like a layout's");
 }
 
-/// Whether a path has the name of a file that is not a checkpoint, such as a pipe.
+/// Whether a path is a file whose name is not a checkpoint's, such as a pipe.
 bool is_unnamed(std::filesystem::path const& path) {
     constexpr std::string_view of_checkpoints[] = {".safetensors", ".json", ".gguf", ".pdparams",
                                                    ".pdopt"};
@@ -35,7 +35,7 @@ bool is_unnamed(std::filesystem::path const& path) {
            !std::ranges::count(of_checkpoints, path.extension().string());
 }
 
-/// Refuses a file that is neither, before anybody calls it a bad checkpoint.
+/// Opens a checkpoint. If a file is neither a checkpoint nor a layout, the error says so.
 checkpoint_metadata read_checkpoint(std::filesystem::path const& path,
                                     detail::safetensors_options const& reading = {}) {
     try {
@@ -79,7 +79,7 @@ reshard::vector<std::string> object_keys(checkpoint_metadata const& source) {
 detail::layout_file read_target(std::string const& path, detail::safetensors_mode mode) {
     if (is_layout(path))
         return detail::read_layout_file(path);
-    if (is_unnamed(path)) // --from is for the source
+    if (is_unnamed(path)) // --from applies to the source only
         fail_unnamed(path);
     detail::layout_table table = detail::table_of(layout_of(read_checkpoint(path, {.mode = mode})));
     table.file = path;

@@ -11,20 +11,21 @@
 #include <string>
 
 /// \file
-/// A SPEC on the command line names a checkpoint or a layout file: its content decides.
+/// Reads a SPEC of the command line. Its content decides whether it is a checkpoint or a layout
+/// file.
 
 namespace tool {
 
-/// A source: its layout, and the position of each shard in files if it is a checkpoint.
+/// A source: its layout and, for a checkpoint, the position of each shard in the files.
 struct source_spec {
     std::string path;
-    reshard::layout held; ///< holders are ranks, or files
+    reshard::layout held; ///< holders are ranks or files
     std::optional<reshard::checkpoint_metadata> checkpoint;
-    reshard::detail::safetensors_options reading = {}; ///< how it was opened
+    reshard::detail::safetensors_options reading = {}; ///< options with which it was opened
 };
 
-/// \throws error with errc::missing_file or errc::unsupported; it lists the entries; with
-///         errc::usage for keys selected of a layout
+/// \throws error with errc::missing_file; with errc::unsupported, which lists the files of the
+///         directory; with errc::usage if keys of a layout are selected
 source_spec read_source(std::string const& path,
                         reshard::detail::safetensors_options const& reading = {});
 

@@ -39,18 +39,18 @@ std::string joined(reshard::vector<std::string> const& keys) {
 }
 
 std::string_view along_first(reshard::vector<std::string> const& keys) {
-    return keys.size() == 1 ? "\n" : ", axis=0\n"; // a single tensor is not a concat
+    return keys.size() == 1 ? "\n" : ", axis=0\n"; // a single tensor needs no concat
 }
 
-/// What names a tensor of several things, without the number of each.
+/// The names of a stack and of its members, without their numbers.
 struct stack_name {
-    std::string head, tail; ///< of each, around its number
+    std::string head, tail; ///< text before and after a member's number
     std::string stack_key;
 
     std::string key_of(index_t number) const { return head + std::to_string(number) + tail; }
 };
 
-/// The position of the layer's number in a key: after `decoder.layers.`.
+/// The position of a layer's number in a key, after `decoder.layers.` or `encoder.layers.`.
 std::size_t behind_layers(std::string_view key) {
     for (std::string_view const block : {"decoder.layers.", "encoder.layers."})
         if (std::size_t const at = key.find(block); at != key.npos)
@@ -77,7 +77,7 @@ std::optional<stack_name> experts_in(std::string const& key) {
                       "", key};
 }
 
-/// The number of a tensor in a stack, and the name of the stack.
+/// The number of a stack's member, and the names of the stack.
 using numbered_name = std::pair<index_t, stack_name>;
 
 /// \pre `key[begin]` is a digit
@@ -111,8 +111,8 @@ std::optional<numbered_name> expert_of(std::string const& key) {
     return expert;
 }
 
-/// Refuses a stack of another number of layers than the `first` one of its list, and one that is
-/// more tensors than may be added to `names`.
+/// Refuses a stack whose number of layers differs from the `first` stack of its list, and a stack
+/// that would exceed `most_names` tensors together with `names`.
 void check_count(named_shape const& stack, named_shape const& first, std::size_t most_names,
                  std::size_t names) {
     if (first.shape[0] != stack.shape[0])
@@ -123,12 +123,12 @@ void check_count(named_shape const& stack, named_shape const& first, std::size_t
              " tensors, and with the others more than --max-names allows, which is ", most_names);
 }
 
-/// Takes the stacks among tensors apart, and replaces them by their parts.
+/// Splits the stacks among tensors, and replaces them by their members.
 template <class Find>
 std::string take_apart(reshard::vector<named_shape>& tensors, std::size_t most_names, Find&& find) {
     std::string text;
     reshard::vector<named_shape> result;
-    std::map<std::string, named_shape const*> first_of; // of each list of layers
+    std::map<std::string, named_shape const*> first_of; // first stack of each list of layers
     for (named_shape const& tensor : tensors) {
         auto const name = find(tensor.key);
         if (!name || tensor.shape.empty() || tensor.shape[0] == 0) {
@@ -152,7 +152,7 @@ std::string take_apart(reshard::vector<named_shape>& tensors, std::size_t most_n
     return text;
 }
 
-/// The parts of a stack, by number.
+/// The members of a stack, by number.
 struct tensor_stack {
     stack_name name;
     std::map<index_t, named_shape const*> tensors;
@@ -174,7 +174,7 @@ std::map<std::string, tensor_stack> find_stacks(reshard::vector<named_shape> con
     return stacks;
 }
 
-/// The shape of a stack's part.
+/// The shape of a stack, from the equal shapes of its members.
 index_vector stacked_shape(tensor_stack const& stack) {
     named_shape const& first = *stack.tensors.begin()->second;
     for (auto const& [number, tensor] : stack.tensors)
@@ -196,7 +196,7 @@ std::string put_together(tensor_stack const& stack, index_vector const& shape) {
     return text.append(along_first(keys)) + reshaped(stack.name.stack_key, shape);
 }
 
-/// Puts all stacks together, and replaces their parts by them.
+/// Joins the members of each stack, and replaces them by the stack.
 template <class Find>
 std::string put_all_together(reshard::vector<named_shape>& tensors, Find&& find) {
     std::string text;
@@ -215,9 +215,9 @@ std::string put_all_together(reshard::vector<named_shape>& tensors, Find&& find)
     return text;
 }
 
-/// Whether all layers of each block have the same tensors, of the same shapes.
+/// Whether all layers of each block have the same tensors with the same shapes.
 bool has_equal_layers(reshard::vector<named_shape> const& tensors) {
-    std::map<std::string, std::size_t> counts; // layers of each block
+    std::map<std::string, std::size_t> counts; // number of layers in each block
     auto const stacks = find_stacks(tensors, layer_of);
     for (auto const& [key, stack] : stacks)
         counts[stack.name.head] = std::max(counts[stack.name.head], stack.tensors.size());

@@ -9,28 +9,28 @@
 #include <string>
 
 /// \file
-/// Megatron-Core's checkpoints may have one tensor for a weight of all layers, and one for a weight
-/// of all experts of a layer: `decoder.layers.mlp.linear_fc2.weight` has an axis of layers in
-/// front, `mlp.experts.experts.linear_fc2.weight` one of experts (after the axis of layers, if
-/// both).
+/// Makes statements for stacked tensors. Megatron-Core's checkpoints may stack a weight of all
+/// layers, or of all experts of a layer, in one tensor. `decoder.layers.mlp.linear_fc2.weight` has
+/// an axis of layers in front. `mlp.experts.experts.linear_fc2.weight` has an axis of experts,
+/// after the axis of layers if it has both.
 
 namespace tool {
 
-/// Whether a key names a tensor that holds all layers.
+/// Whether a key names a tensor that stacks all layers.
 bool is_stacked_tensor(std::string const& key);
 
-/// Statements that take such tensors apart: `decoder.layers.0.mlp.linear_fc2.weight` and
-/// `mlp.experts.linear_fc2.weight0`, names which programs for models have.
+/// Statements that split stacked tensors into `decoder.layers.0.mlp.linear_fc2.weight` and
+/// `mlp.experts.linear_fc2.weight0`: the names that programs for models use.
 ///
-/// \throws error with errc::shape_mismatch for tensors of other numbers of layers, with
-///         errc::limit_exceeded if there would be more than `most_names`
+/// \throws error with errc::shape_mismatch if the tensors have different numbers of layers; with
+///         errc::limit_exceeded for more than `most_names` tensors
 std::string unstacked(reshard::catalog const& source, std::size_t most_names);
 
-/// Statements that put them together, as Megatron-Core does: experts always, layers if all have the
-/// same tensors.
+/// Statements that stack tensors as Megatron-Core does: experts always, and layers if all layers
+/// have the same tensors.
 ///
-/// \throws error with errc::shape_mismatch for tensors of other shapes than in the first layer,
-///         with errc::unknown_key for an expert that is missing
+/// \throws error with errc::shape_mismatch for experts of different shapes; with errc::unknown_key
+///         for a missing expert
 std::string stacked(reshard::catalog const& source);
 
 } // namespace tool

@@ -11,7 +11,7 @@ namespace tool {
 
 namespace {
 
-/// The name and the description of a line that begins so; both empty for any other line.
+/// The name and the description in a line that starts with `begin`; both empty for any other line.
 program_switch named_by(std::string_view line, std::string_view begin) {
     std::size_t const colon = line.find(": ");
     if (!line.starts_with(begin) || colon == line.npos)
@@ -19,7 +19,7 @@ program_switch named_by(std::string_view line, std::string_view begin) {
     return {line.substr(begin.size(), colon - begin.size()), line.substr(colon + 2)};
 }
 
-/// Adds the programs that a text names, with its switches.
+/// Adds the programs that a text defines, with its switches.
 void add_named(reshard::vector<stock_program>& programs, std::string_view text) {
     reshard::vector<program_switch> switches;
     std::size_t const first = programs.size();

@@ -9,38 +9,38 @@
 #include <string_view>
 
 /// \file
-/// The programs that come with the tool, of which each may have several names.
+/// The programs that come with the tool. A text may be several programs, each with its name.
 
 namespace tool {
 
-/// What `--set NAME=1` changes.
+/// The switch that `--set NAME=1` turns on.
 struct program_switch {
     std::string_view name;
     std::string_view description;
 };
 
-/// A text, and the value of one of its names.
+/// A text, and one of its names.
 struct stock_program {
-    std::string_view name; ///< `llama-hf-to-megatron`
+    std::string_view name; ///< for example `llama-hf-to-megatron`
     std::string_view description;
     std::string_view text;
     bool is_backwards = false; ///< the text is written in the other direction
     reshard::vector<program_switch> switches = {};
 };
 
-/// All of them, ordered by name.
+/// All programs, ordered by name.
 reshard::vector<stock_program> const& stock_programs();
 
-/// \throws error with errc::usage for a name that none has, with the nearest one
+/// \throws error with errc::usage for an unknown name; it proposes the nearest name
 stock_program const& find_stock_program(std::string_view name);
 
-/// What begins the lines in which a text says its names: `#! program NAME: description` for the
-/// direction in which it is written, `#! backwards NAME: description` for the other one; `#! switch
-/// NAME: description` for a switch of all its programs.
+/// The beginnings of lines in which a text gives its names. `#! program NAME: description` is for
+/// the direction in which it is written, `#! backwards NAME: description` for the other direction.
+/// `#! switch NAME: description` is a switch of all its programs.
 inline constexpr std::string_view program_line = "#! program ", backwards_line = "#! backwards ",
                                   switch_line = "#! switch ";
 
-/// The texts, which the build makes of the files in `example/programs`.
+/// The texts. The build makes them from the files in `example/programs`.
 extern reshard::vector<std::string_view> const stock_texts;
 
 } // namespace tool

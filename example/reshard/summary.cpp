@@ -17,7 +17,7 @@ using namespace reshard;
 
 namespace {
 
-/// `3 along axis 1`; empty for a whole tensor.
+/// For example `3 along axis 1`; `whole` for a tensor that is not cut.
 std::string parts_text(index_vector const& parts) {
     std::string text;
     for (std::size_t axis = 0; axis < parts.size(); ++axis)
@@ -27,7 +27,7 @@ std::string parts_text(index_vector const& parts) {
     return text.empty() ? "whole" : text;
 }
 
-/// `only [22, 32]` for a tensor with missing elements; empty for any other.
+/// For example `only [22, 32]` for a tensor with missing elements; empty for any other tensor.
 std::string rest_text(layout const& layout, tensor_layout const& tensor) {
     detail::tensor_shards const shards = layout.shards_of(tensor);
     index_t const wanted = element_count(layout.shape_of(tensor));
@@ -41,7 +41,7 @@ std::string rest_text(layout const& layout, tensor_layout const& tensor) {
                           : grouped(there) + " of " + grouped(wanted) + " elements");
 }
 
-/// \param rests what to say of tensors in place of their parts, by key
+/// \param rests texts in place of the parts of tensors, by key
 std::string tensor_table(catalog const& entries, bool show_all,
                          std::map<std::string, std::string> const& rests) {
     using kind = std::tuple<std::string, std::string, std::string, std::string>;

@@ -12,28 +12,28 @@
 #include <string_view>
 
 /// \file
-/// Layouts for people to read.
+/// Prints layouts for people.
 
 namespace tool {
 
-/// A line a row, columns aligned, the first row in bold.
+/// A line for each row. The columns are aligned, and the first row is bold.
 std::string table(reshard::vector<reshard::vector<std::string>> const& rows);
 
 /// A line for each holder, with its share of the elements.
 std::string holder_table(reshard::layout const& layout, reshard::vector<std::string> const& names);
 
-/// What there is: a line for all tensors that differ only in the numbers in their keys, or a line
-/// each. Of a layout it also says which tensors are not whole.
+/// A line for each group of tensors whose keys differ only in numbers, or for each tensor. For a
+/// layout it also shows which tensors have missing elements.
 std::string tensor_table(reshard::layout const& layout, bool show_all);
 std::string tensor_table(reshard::catalog const& entries, bool show_all);
 
-/// `model.layers.12.mlp` as `model.layers.*.mlp`.
+/// For example `model.layers.*.mlp` for `model.layers.12.mlp`.
 std::string without_numbers(std::string_view key);
 
 /// `rank 0`, `rank 1`, ...
 reshard::vector<std::string> rank_names(reshard::holder_t count);
 
-/// The names of a checkpoint's files in their directory.
+/// The names of a checkpoint's files, relative to their directory.
 reshard::vector<std::string> file_names(reshard::checkpoint_metadata const& checkpoint);
 
 } // namespace tool

@@ -36,7 +36,7 @@ index_t bytes_of(detail::checkpoint_tensor const& tensor) {
     return byte_count(element_count(tensor.shape), tensor.dtype);
 }
 
-/// Writes a run of a tensor's bytes.
+/// Writes a range of a tensor's bytes.
 void put(detail::written_files& files, detail::file_piece const& piece, std::uint64_t seed,
          reshard::vector<std::byte>& buffer, progress_bar& bar, index_t& done, index_t total) {
     detail::checkpoint_tensor const& tensor = files.plan().metadata.tensors[piece.position.tensor];
@@ -49,7 +49,7 @@ void put(detail::written_files& files, detail::file_piece const& piece, std::uin
     }
 }
 
-/// Writes this process's part of the files, and then makes them appear.
+/// Writes this process's part of the files, and then makes the files visible.
 void write(processes const& world, synthesize_options const& options,
            detail::checkpoint_plan const& plan) {
     detail::checkpoint_writer files(world, options.directory, plan, {.replace = options.force});

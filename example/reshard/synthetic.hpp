@@ -12,11 +12,11 @@
 #include <string_view>
 
 /// \file
-/// Values that are a function of key, index and seed, so that no two regions look the same.
+/// Values as a function of key, index and seed, so that no two regions have equal values.
 
 namespace tool {
 
-/// Which bits of 64 may be set so that every element among them is a finite number.
+/// The bits of 64 that may be set so that all elements in them are finite numbers.
 ///
 /// One bit of each exponent stays clear: floats are below 2 in magnitude.
 constexpr std::uint64_t finite_bits(reshard::data_type dtype) {
@@ -38,9 +38,9 @@ constexpr std::uint64_t finite_bits(reshard::data_type dtype) {
     }
 }
 
-/// Word `i` of a tensor whose `base` is a hash of its key and the seed.
+/// Word `i` of a tensor. `base` is a hash of its key and the seed.
 ///
-/// \par Source SplitMix64 (Sebastiano Vigna, public domain), which can begin anywhere
+/// \par Source SplitMix64 (Sebastiano Vigna, public domain), which can start at any word
 constexpr std::uint64_t synthetic_word(std::uint64_t base, std::uint64_t i) {
     std::uint64_t word = base + i * 0x9e3779b97f4a7c15u;
     word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9u;
@@ -55,7 +55,8 @@ constexpr std::uint64_t synthetic_base(std::string_view key, std::uint64_t seed)
     return digest.value();
 }
 
-/// Fills `bytes` bytes of a tensor, in row-major order, from its word `first` of 8 bytes on.
+/// Fills `bytes` bytes of a tensor in row-major order. They start at the tensor's word `first`; a
+/// word has 8 bytes.
 inline void fill_synthetic(std::byte* memory, std::size_t bytes, reshard::data_type dtype,
                            std::uint64_t base, std::uint64_t first = 0) {
     std::uint64_t const mask = finite_bits(dtype);

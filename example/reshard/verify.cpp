@@ -45,7 +45,7 @@ std::string describe(changed_file const& file) {
            file.expected + " (integrity.json)";
 }
 
-/// The bytes compared with digests of chunks, and with sums of files.
+/// The result for bytes that are compared with digests of chunks, and with sums of files.
 struct verify_result {
     verification found;
     reshard::vector<changed_file> changed;
@@ -89,7 +89,7 @@ struct verify_command {
     progress_when progress = progress_when::on_terminal;
 };
 
-/// Adds what comparing whole files with their sums shows.
+/// Adds the result of comparing files with their sums.
 void add_sums(verify_result& result, compared_files const& sums) {
     result.found.bytes += sums.bytes;
     result.changed = sums.changed;

@@ -8,7 +8,7 @@
 #include <reshard/analysis/simulation.hpp>
 
 /// \file
-/// Plans before they run: the time over a network, the busiest ranks and links, and the numbering
-/// of ranks that moves the fewest bytes.
+/// Evaluates plans before they run: the time over a network, the busiest ranks and links, and the
+/// numbering of ranks that moves the fewest bytes.
 
 #endif

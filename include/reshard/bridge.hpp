@@ -8,6 +8,7 @@
 #include <reshard/bridge/bridge_target.hpp>
 
 /// \file
-/// Two programs on one machine: one hands new weights to others, of other layouts, again and again.
+/// Programs on one machine: one publishes new weights again and again, and others read them in
+/// other layouts.
 
 #endif

@@ -13,6 +13,7 @@
 #include <reshard/format/safetensors.hpp>
 
 /// \file
-/// Files as metadata: checkpoints, layout files and networks, without MPI and without reading data.
+/// Reads metadata from files: checkpoints, layout files and networks, without MPI and without
+/// reading data.
 
 #endif

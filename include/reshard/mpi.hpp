@@ -6,8 +6,8 @@
 #include <reshard/mpi/redistribute.hpp>
 
 /// \file
-/// `redistribute` over a communicator, `prepare` and `run`. What else a call can do has headers of
-/// its own: `bind/program.hpp` (also in `<reshard.hpp>`), `bind/rounds.hpp`, `bind/plan_cache.hpp`,
+/// `redistribute` over a communicator, `prepare` and `run`. Other features of a call have separate
+/// headers: `bind/program.hpp` (also in `<reshard.hpp>`), `bind/rounds.hpp`, `bind/plan_cache.hpp`,
 /// `plan/between_nodes.hpp`, `mpi/shared_arena.hpp`, `mpi/directory_query.hpp`,
 /// `mpi/joined_programs.hpp`.
 

@@ -17,6 +17,6 @@
 #include <reshard/storage/verify.hpp>
 
 /// \file
-/// Checkpoints: opened, loaded, saved, converted and compared through a group.
+/// Opens, loads, saves, converts and compares checkpoints through a group.
 
 #endif

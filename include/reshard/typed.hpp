@@ -14,7 +14,7 @@
 #include <reshard/plan/typed_cost.hpp>
 
 /// \file
-/// Everything whose layouts are types: shards, layouts and expressions, the plan that the compiler
-/// makes of them, its cost, and running it.
+/// Layouts as types: shards, layouts and expressions, the plan that the compiler makes from them,
+/// its cost, and its execution.
 
 #endif

@@ -4,16 +4,16 @@
 #define RESHARD_VERSION_HPP
 
 /// \file
-/// Which version of the library this is; the build system reads it here.
+/// The version of the library. The build system reads it from this file.
 ///
-/// Before 1.0.0 a program that was written for 0.N may have to be changed for 0.(N+1), and never
-/// for another 0.N.
+/// Before 1.0.0, an update from 0.N to 0.(N+1) may require changes to a program; an update within
+/// 0.N never does.
 
 #define RESHARD_VERSION_MAJOR 0
 #define RESHARD_VERSION_MINOR 1
 #define RESHARD_VERSION_PATCH 0
 
-/// One number to compare: 10000 times the major one, 100 times the minor one, and the patch.
+/// The version as one number to compare: 10000 * major + 100 * minor + patch.
 #define RESHARD_VERSION                                                                            \
     (RESHARD_VERSION_MAJOR * 10000 + RESHARD_VERSION_MINOR * 100 + RESHARD_VERSION_PATCH)
 

@@ -19,14 +19,14 @@ using namespace reshard;
 
 namespace {
 
-/// A program that is to be made shorter, and its meaning.
+/// Shortens a program. A candidate is accepted if it has the same mapping.
 struct folding {
     catalog const& source;
     catalog const& target;
     aoa::lower_options const& options;
-    std::optional<mapping> meant = {}; ///< nothing for a program that is refused
+    std::optional<mapping> meant = {}; ///< std::nullopt if the program is invalid
 
-    /// The shorter program; none if it is refused.
+    /// The mapping of a program; std::nullopt if the program is invalid.
     std::optional<mapping> meaning_of(name_list const& lines) const {
         try {
             auto const expanded = aoa::expand(aoa::parse(joined_lines(lines)), source, &target);
@@ -40,7 +40,7 @@ struct folding {
         return meaning_of(texts_of(lines)) == meant;
     }
 
-    /// Of the groups of statements, all that can be folded: all at once, or one after the other.
+    /// Folds all groups of statements at once, or else each group that can be folded.
     std::optional<reshard::vector<folded_line>>
     shorter(reshard::vector<folded_line> const& lines) const {
         constexpr std::size_t most_groups = 100;

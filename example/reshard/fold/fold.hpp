@@ -10,15 +10,17 @@
 #include <string>
 
 /// \file
-/// A program without macros as one with them.
+/// Rewrites a program without macros as a shorter one with macros.
 
 namespace tool {
 
-/// The shortest program that is found to mean the same as `lines`, a statement each, without
-/// macros, for tensors of `source` and `target`: statements that differ in numbers only as one with
-/// `$LAYER_ID`, and the expansions of fused macros as these macros.
+/// The shortest program found that means the same as `lines` for tensors of `source` and `target`.
 ///
-/// \post it is expanded and lowered to the mapping of `lines`; if nothing shorter is, it is `lines`
+/// Each of `lines` is a statement without macros. Statements that differ only in numbers become one
+/// statement with `$LAYER_ID`. Expansions of fused macros become the macros.
+///
+/// \post the result expands and lowers to the mapping of `lines`; it is `lines` if no shorter
+///       program does
 reshard::vector<std::string> fold(reshard::vector<std::string> const& lines,
                                   reshard::catalog const& source, reshard::catalog const& target,
                                   reshard::aoa::lower_options const& options);

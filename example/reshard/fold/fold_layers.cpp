@@ -18,14 +18,14 @@ using namespace reshard;
 
 namespace {
 
-/// A name in pieces: the texts between its numbers, and the numbers.
+/// A name as the texts between its numbers, and the numbers.
 struct numbered_name {
     name_list texts{""};
     name_list numbers;
 };
 
-/// Whether the digits from `begin` to `end` are a number that a placeholder can replace: between
-/// dots, and without leading zeros.
+/// Whether the digits from `begin` to `end` are a number that a placeholder can replace: it is
+/// between dots, and has no leading zeros.
 bool is_layer_number(std::string const& name, std::size_t begin, std::size_t end) {
     bool const begins = begin == 0 || name[begin - 1] == '.';
     bool const ends = end == name.size() || name[end] == '.' || name[end] == '^';
@@ -49,13 +49,13 @@ numbered_name taken_apart(std::string const& name) {
     return apart;
 }
 
-/// Statements that differ in their numbers only.
+/// Statements that differ only in their numbers.
 struct layer_group {
-    reshard::vector<std::size_t> places = {}; ///< among all
-    reshard::vector<name_list> rows = {};     ///< the numbers of each
+    reshard::vector<std::size_t> places = {}; ///< positions in the list of all statements
+    reshard::vector<name_list> rows = {};     ///< numbers of each statement
 };
 
-/// A statement without its numbers, and the numbers.
+/// A statement without its numbers, and its numbers.
 std::pair<std::string, name_list> kind_and_numbers(folded_line const& line) {
     std::string kind = line.attributes + " ";
     name_list numbers;
@@ -86,7 +86,7 @@ reshard::vector<layer_group> groups_of(reshard::vector<folded_line> const& lines
     return groups;
 }
 
-/// A number; none if it exceeds 64 bits.
+/// The value of a number; std::nullopt if it exceeds 64 bits.
 std::optional<index_t> number_of(std::string const& digits) {
     index_t number = 0;
     auto const [end, problem] =
@@ -94,8 +94,8 @@ std::optional<index_t> number_of(std::string const& digits) {
     return problem == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-/// By how much each number of one list is greater than the number of another, if that is the same
-/// for all.
+/// The difference between each number of a list and the number at the same position of another
+/// list; std::nullopt if the differences are not equal.
 std::optional<index_t> shift_between(name_list const& values, name_list const& others) {
     std::optional<index_t> shift;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -107,7 +107,7 @@ std::optional<index_t> shift_between(name_list const& values, name_list const& o
     return shift;
 }
 
-/// `$LAYER_ID`, or `$LAYER_ID - 1`.
+/// For example `$LAYER_ID` or `$LAYER_ID - 1`.
 std::string shifted(std::string_view word, index_t shift) {
     std::string const text(word);
     return shift == 0 ? text : text + (shift > 0 ? " + " : " - ") + std::to_string(std::abs(shift));
@@ -124,11 +124,12 @@ name_list column_of(layer_group const& group, std::size_t column) {
     return values;
 }
 
-/// The text for each number of a group: itself, or a placeholder for numbers that vary together;
-/// none if more numbers vary than there are placeholders.
+/// The text for each number of a group: the number itself if it is the same in all statements, else
+/// a placeholder. Numbers that vary together share a placeholder. std::nullopt if there are not
+/// enough placeholders.
 std::optional<name_list> placeholders_of(layer_group const& group) {
     constexpr std::string_view words[] = {"$LAYER_ID", "$EXPERT_ID"};
-    reshard::vector<name_list> name_lists; // the numbers of each word
+    reshard::vector<name_list> name_lists; // the numbers for each placeholder
     name_list texts;
     for (std::size_t column = 0; column < group.rows[0].size(); ++column) {
         name_list const values = column_of(group, column);
@@ -144,7 +145,7 @@ std::optional<name_list> placeholders_of(layer_group const& group) {
         if (word == name_lists.size())
             name_lists.push_back(values);
         auto const shift = shift_between(values, name_lists[word]);
-        if (!shift) // numbers that exceed 64 bits
+        if (!shift) // a number exceeds 64 bits
             return std::nullopt;
         texts.push_back(shifted(words[word], *shift));
     }

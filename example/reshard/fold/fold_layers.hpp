@@ -12,22 +12,22 @@
 #include <string>
 
 /// \file
-/// Statements of all layers as one with a placeholder.
+/// Replaces the statements of all layers by one statement with a placeholder.
 
 namespace tool {
 
-/// Whether a name is a tensor's, of either side; other names are of temporaries.
+/// Whether a name is a tensor of the source or target. Other names are temporaries.
 using tensor_names = std::function<bool(std::string const&)>;
 
-/// How many statements differ from each other in more than their numbers: each of these is a
-/// group, by the order of the first ones.
+/// The number of groups of statements that differ only in their numbers. A group's index is by the
+/// position of its first statement.
 std::size_t count_groups(reshard::vector<folded_line> const& lines);
 
-/// The statements of each group that `folds` is true for as one, in which numbers that vary
-/// together can be a `$LAYER_ID` or an `$EXPERT_ID`.
+/// Replaces the statements of each group for which `folds` is true by one statement. Numbers that
+/// vary together can become a `$LAYER_ID` or an `$EXPERT_ID`.
 ///
-/// It takes the position of the first of them, or of the last if it reads temporaries: after all
-/// statements that make these.
+/// The new statement takes the position of the group's first statement. If it reads temporaries, it
+/// takes the position of the last one, which is after all statements that make them.
 reshard::vector<folded_line> by_layers(reshard::vector<folded_line> const& lines,
                                        tensor_names const& is_tensor,
                                        std::function<bool(std::size_t)> const& folds);

@@ -19,8 +19,8 @@ using namespace reshard;
 
 namespace {
 
-/// Makes the names of temporaries different that are made several times: each gets a number after a
-/// character that no name has.
+/// Makes the names of temporaries unique. A name that is made several times gets a number each
+/// time, after a character that no name contains.
 void number_temporaries(reshard::vector<folded_line>& lines, tensor_names const& is_tensor) {
     std::map<std::string, std::size_t> counts;
     auto const numbered = [&](std::string const& name) {
@@ -38,7 +38,7 @@ void number_temporaries(reshard::vector<folded_line>& lines, tensor_names const&
     }
 }
 
-/// Gives temporaries their names again.
+/// Restores the names of temporaries.
 void restore_names(reshard::vector<folded_line>& lines) {
     for (folded_line& line : lines)
         for (name_list* const side : {&line.left, &line.right})
@@ -47,19 +47,19 @@ void restore_names(reshard::vector<folded_line>& lines) {
                     name.erase(end, std::min(name.find('^', end), name.size()) - end);
 }
 
-/// The pieces of a fused tensor that make up another one.
+/// The pieces of a fused tensor that belong to one of its members.
 struct share {
     name_list pieces;
     std::string tensor;
 };
 
-/// A fused tensor's pieces by the others that they are of, and the statements that say so.
+/// The pieces of a fused tensor by member, and the statements that join or split them.
 struct interleaving {
     reshard::vector<share> shares;
     std::set<std::size_t> lines;
 };
 
-/// The side of the fused tensor in the macro's statement, and the side of the others.
+/// The side of a macro's statement that has the fused tensor, and the side that has its members.
 struct direction {
     name_list folded_line::*fused;
     name_list folded_line::*others;
@@ -73,12 +73,12 @@ bool has_only_axis(folded_line const& line) {
            line.attributes.find(',', 1) == std::string::npos;
 }
 
-/// The attribute that says along which axis a macro runs; empty for its default.
+/// The attribute for the axis of a macro; empty if it is the default axis.
 std::string axis_text(std::string const& attributes) {
     return attributes == ", axis=1" ? "" : attributes;
 }
 
-/// The pieces of all shares, in their order if each share is in `groups` groups.
+/// The pieces of all shares in the order of a fused tensor that has each share in `groups` groups.
 name_list interleaved(reshard::vector<share> const& shares, std::size_t groups) {
     name_list pieces;
     for (std::size_t group = 0; group < groups; ++group)
@@ -90,8 +90,8 @@ name_list interleaved(reshard::vector<share> const& shares, std::size_t groups) 
     return pieces;
 }
 
-/// The macro by which `pieces`, in the order of the fused tensor, are the pieces of the shares;
-/// empty if there is none.
+/// The macro for a fused tensor with `pieces`, in this order, and these shares; empty if no macro
+/// fits.
 std::string macro_for(name_list const& pieces, reshard::vector<share> const& shares) {
     if (shares.size() != 2 && shares.size() != 3)
         return {};
@@ -108,7 +108,7 @@ std::string macro_for(name_list const& pieces, reshard::vector<share> const& sha
     return {};
 }
 
-/// The extents that an attribute `sizes` gives; none if there is none.
+/// The extents in an attribute `sizes`; empty without this attribute.
 reshard::vector<std::size_t> sizes_in(std::string_view attributes) {
     constexpr std::string_view word = ", sizes=\"[";
     reshard::vector<std::size_t> sizes;
@@ -117,7 +117,7 @@ reshard::vector<std::size_t> sizes_in(std::string_view attributes) {
         return sizes;
     char const* text = attributes.data() + index + word.size();
     char const* const last = attributes.data() + attributes.size();
-    for (std::size_t size = 0;; text = std::min(last, text + 2)) { // after ", "
+    for (std::size_t size = 0;; text = std::min(last, text + 2)) { // skips ", "
         auto const [end, problem] = std::from_chars(text, last, size);
         if (problem != std::errc())
             return sizes;
@@ -126,7 +126,7 @@ reshard::vector<std::size_t> sizes_in(std::string_view attributes) {
     }
 }
 
-/// How many of `pieces` equal pieces each name of a split has; empty if they cannot be counted.
+/// For each result of a split, its share of the `pieces` equal pieces; empty if it is unknown.
 reshard::vector<std::size_t> piece_counts(std::size_t pieces, folded_line const& split) {
     reshard::vector<std::size_t> counts = sizes_in(split.attributes);
     if (counts.empty())
@@ -142,7 +142,7 @@ reshard::vector<std::size_t> piece_counts(std::size_t pieces, folded_line const&
     return counts.size() == split.right.size() ? counts : reshard::vector<std::size_t>();
 }
 
-/// The shares of all pieces that the names of a split are.
+/// The pieces of each result of a split.
 reshard::vector<share> shares_of(name_list const& pieces, folded_line const& split) {
     reshard::vector<share> shares;
     auto first = pieces.begin();
@@ -155,8 +155,8 @@ reshard::vector<share> shares_of(name_list const& pieces, folded_line const& spl
     return shares;
 }
 
-/// Puts statements together that macros have taken apart. A temporary is a name that neither side
-/// has, that is made once and read once.
+/// Replaces the statements of an expanded macro by the macro. A temporary is a name that is not a
+/// tensor of either side, and that is made once and read once.
 class macro_folder {
 public:
     macro_folder(reshard::vector<folded_line> lines, tensor_names const& is_tensor)
@@ -177,7 +177,7 @@ public:
     }
 
     reshard::vector<folded_line> run() {
-        for (int round = 0; round < 2; ++round) { // a rename may be of pieces then
+        for (int round = 0; round < 2; ++round) { // in the second round, a rename may be of pieces
             for_each_line(
                 [&](std::size_t i) { put_together(i, splitting) || put_together(i, joining); });
             for_each_line([&](std::size_t i) { drop_renaming(i); });
@@ -198,7 +198,7 @@ private:
                 step(i);
     }
 
-    /// Which statement reads a temporary, and which makes it.
+    /// Records which statement reads each temporary, and which makes it.
     void note_names(std::size_t i) {
         for (std::string const& name : lines_[i].left)
             if (is_temporary(name))
@@ -216,7 +216,7 @@ private:
         note_names(*gone.begin());
     }
 
-    /// What reads `t`, which statement `i` makes, reads `name`.
+    /// Lets the reader of `t`, which statement `i` makes, read `name` instead.
     void read_instead(std::size_t i, std::string const& t, std::string const& name) {
         std::size_t const reader = reader_.at(t);
         std::ranges::replace(lines_[reader].left, t, name);
@@ -229,14 +229,14 @@ private:
                line.attributes.empty() && is_temporary(line.right[0]);
     }
 
-    /// `c -> t` before what reads `t`: that reads `c`.
+    /// Removes `c -> t`, and lets the reader of `t` read `c`.
     void drop_renaming(std::size_t i) {
         folded_line const line = lines_[i];
         if (makes_temporary(line))
             read_instead(i, line.right[0], line.left[0]);
     }
 
-    /// `x -> y, permute="[]"` is `x^T -> y`.
+    /// Replaces `x -> y, permute="[]"` by `x^T -> y`.
     void transpose(std::size_t i) {
         folded_line& line = lines_[i];
         if (line.attributes == ", permute=\"[]\"" && line.left.size() == 1 &&
@@ -246,14 +246,14 @@ private:
         }
     }
 
-    /// `x^T -> t` before what reads `t`: that reads `x^T`.
+    /// Removes `x^T -> t`, and lets the reader of `t` read `x^T`.
     void move_transpose(std::size_t i) {
         folded_line const line = lines_[i];
         if (makes_temporary(line) && line.left[0].ends_with("^T"))
             read_instead(i, line.right[0], line.left[0]);
     }
 
-    /// Whether a statement passes pieces on as they are, along the axis of the fused tensor.
+    /// Whether a statement only joins or splits pieces along the axis of the fused tensor.
     static bool passes_on(folded_line const& line, folded_line const& fused, direction way) {
         name_list const &pieces = line.*way.fused, &tensors = line.*way.others;
         return tensors.size() == 1 && tensors[0] != "_" &&
@@ -261,8 +261,8 @@ private:
                 (line.attributes.empty() && pieces.size() == 1));
     }
 
-    /// The tensors of the pieces of `fused`, by the statements at their other ends; none if one of
-    /// these does something else.
+    /// The members of `fused`, from the statements that read or make its pieces. std::nullopt if
+    /// such a statement does anything else.
     std::optional<interleaving> followed(folded_line const& fused, direction way) const {
         interleaving interleaving;
         std::size_t count = 0;
@@ -272,14 +272,15 @@ private:
             if (!passes_on(line, fused, way))
                 return std::nullopt;
             if (!interleaving.lines.insert(i).second)
-                continue; // the shares are in the order of their first pieces
+                continue; // shares are in the order of their first pieces
             interleaving.shares.push_back({line.*way.fused, (line.*way.others)[0]});
             count += (line.*way.fused).size();
         }
         return count == (fused.*way.others).size() ? std::optional(interleaving) : std::nullopt;
     }
 
-    /// If all pieces are one temporary that is split: the shares of its parts.
+    /// If all pieces make one temporary, and a statement splits it, takes the results of the split
+    /// as members.
     void follow_split(interleaving& interleaving, folded_line const& fused) const {
         share const only = interleaving.shares[0];
         if (interleaving.shares.size() > 1 || !is_temporary(only.tensor))
@@ -291,8 +292,9 @@ private:
         }
     }
 
-    /// `w -> pieces` and `pieces -> a`, `pieces -> b`, perhaps by way of all of them as one
-    /// tensor, which is split; or `a -> pieces`, `b -> pieces` and `pieces -> w`.
+    /// Replaces `w -> pieces`, `pieces -> a` and `pieces -> b` by a macro, also if a statement
+    /// joins all pieces and another one splits the result. Likewise for `a -> pieces`,
+    /// `b -> pieces` and `pieces -> w`.
     bool put_together(std::size_t i, direction way) {
         folded_line const fused = lines_[i];
         name_list const& pieces = fused.*way.others;
@@ -318,7 +320,7 @@ private:
 
     reshard::vector<folded_line> lines_;
     std::set<std::string> temporaries_;
-    std::map<std::string, std::size_t> reader_, maker_; ///< of temporaries
+    std::map<std::string, std::size_t> reader_, maker_; ///< statement numbers by temporary
 };
 
 } // namespace

@@ -9,14 +9,15 @@
 #include <reshard/core/vector.hpp>
 
 /// \file
-/// Statements that macros have been expanded to, put together again.
+/// Replaces statements from expanded macros by the macros.
 
 namespace tool {
 
-/// The same program with `fused_ffn`, `fused_qkv`, `fused_qkv_old` and `^T` if statements look like
-/// their expansions, and without names that are only passed on.
+/// The same program with `fused_ffn`, `fused_qkv`, `fused_qkv_old` and `^T` for statements that
+/// look like their expansions, and without temporaries that only pass a tensor on.
 ///
-/// Its meaning has to be compared: the number of parts of a fused macro comes from the layouts.
+/// The caller has to compare the meaning, since the number of parts of a fused macro comes from the
+/// layouts.
 reshard::vector<folded_line> with_macros(reshard::vector<folded_line> lines,
                                          tensor_names const& is_tensor);
 

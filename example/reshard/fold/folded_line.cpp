@@ -25,7 +25,7 @@ std::string text_of(aoa::attribute const& attribute) {
     return text;
 }
 
-/// Whether a name needs no quotes; `$LAYER_ID - 1` needs none.
+/// Whether a name needs no quotes. `$LAYER_ID - 1` needs none, either.
 bool is_plain(std::string_view name) {
     if (name.find_first_of(" +-") != name.npos && name.find('$') == name.npos)
         return false;

@@ -43,7 +43,7 @@ html verdict(json::object const& document) {
         "class=\"facts\"");
 }
 
-/// `fuse.aoa:3:1`, or the file alone.
+/// For example `fuse.aoa:3:1`, or the file alone.
 std::string place_text(json::object const& object) {
     std::string text = text_at(object, "file");
     if (object.at("line").is_number())
@@ -52,8 +52,8 @@ std::string place_text(json::object const& object) {
     return text;
 }
 
-/// The line that a finding is about, with the lines below it; the first line of `text` repeats the
-/// page's text above.
+/// The line of a finding, with the lines below it. Omits the first line of `text`, which the page
+/// already shows above.
 html source_part(std::string const& text) {
     std::size_t const end = text.find('\n');
     return end == text.npos ? html() : element("pre", html_text(text.substr(end + 1)));
@@ -106,7 +106,7 @@ html keys_part(json::object const& keys) {
                    html_table("Tensors of the target, and those that are removed", rows) + lists);
 }
 
-/// The program, with the lines marked that findings are about.
+/// The program, in which the lines with findings are marked.
 html program_part(json::object const& document, std::string const& file,
                   std::string const& program) {
     std::set<std::int64_t> marked;

@@ -10,12 +10,12 @@
 #include <string>
 
 /// \file
-/// The errors of a program, as a page.
+/// Shows the findings about a program on a page.
 
 namespace tool {
 
-/// \param document of `--json`
-/// \param texts    of its findings, each with the line that it is about
+/// \param document the document of `--json`
+/// \param texts    the findings as text, each with its line
 /// \param program  the file and its text
 std::string check_page(boost::json::object const& document,
                        reshard::vector<std::string> const& texts, std::string const& file,

@@ -69,15 +69,15 @@ body{padding:.7rem}.bars{grid-template-columns:1fr max-content}.bars .bar{grid-c
 .code .hit{background:color-mix(in srgb,var(--bad) 18%,transparent)}
 )";
 
-/// True for digits with signs, commas and points between them.
+/// True for digits with signs, commas and points.
 bool is_number(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789,.-") == std::string_view::npos &&
            text.find_first_of("0123456789") != std::string_view::npos;
 }
 
-/// A number that may be broken after its commas if it is long.
+/// A number; a long one may be broken after its commas.
 html number_text(std::string_view number) {
-    constexpr std::size_t most = 11; // as `999,999,999`
+    constexpr std::size_t most = 11; // for example `999,999,999`
     if (number.size() <= most)
         return html_text(number);
     html shown;
@@ -93,7 +93,7 @@ bool is_column_of_numbers(reshard::vector<reshard::vector<std::string>> const& r
            });
 }
 
-/// JSON that no end of an element hides in.
+/// JSON that is safe inside an HTML element.
 std::string json_in_html(boost::json::value const& data) {
     std::string safe;
     for (char const c : boost::json::serialize(data))
@@ -160,7 +160,7 @@ html fact(std::string_view value, std::string_view noun, std::string_view kind) 
     std::string const attributes = kind.empty() ? "" : "class=\"" + std::string(kind) + "\"";
     html shown = html_text(value);
     for (std::size_t at = 0; (at = shown.text.find('_', at)) != shown.text.npos; at += 6)
-        shown.text.insert(at + 1, "<wbr>"); // positions at which a long name may be broken
+        shown.text.insert(at + 1, "<wbr>"); // a long name may be broken here
     return element("div", element("b", shown, attributes) + html_text(noun));
 }
 
@@ -173,7 +173,7 @@ html on_demand(std::string_view summary, html const& inner, bool open) {
 }
 
 std::string colour_of(std::size_t i) {
-    constexpr std::size_t golden_angle = 137; // of 360 degrees: far from all before it
+    constexpr std::size_t golden_angle = 137; // in degrees; gives distant colours
     return "hsl(" + std::to_string((210 + golden_angle * i) % 360) + " 62% " +
            std::to_string(i % 2 == 0 ? 68 : 76) + "%)";
 }

@@ -11,14 +11,14 @@
 #include <string_view>
 
 /// \file
-/// Self-contained pages of HTML: nothing is fetched, and content of files is shown as text.
+/// Makes self-contained HTML pages. They load no other files, and show file contents as text.
 
 namespace tool {
 
-/// Text escaped for an element or for double quotes; control characters are written out.
+/// Text escaped for an element or for double quotes. Control characters become visible.
 std::string html_escaped(std::string_view text);
 
-/// The content of a page: HTML, and escaped text.
+/// A fragment of a page: HTML with escaped text.
 struct html {
     std::string text;
 };
@@ -33,31 +33,31 @@ inline html operator+(html a, html const& b) {
     return a;
 }
 
-/// A table with a caption; the first row is its head. Columns of numbers are right-aligned.
+/// A table with a caption; the first row is the head. Columns of numbers are right-aligned.
 html html_table(std::string_view caption,
                 reshard::vector<reshard::vector<std::string>> const& rows);
 
-/// A part of a page, with a heading.
+/// A section of a page, with a heading.
 html section(std::string_view heading, html const& inner);
 
-/// A value with its name below it; `kind` is `ok`, `error`, `warning`, `note` or empty.
+/// A value with its name below it. `kind` is `ok`, `error`, `warning`, `note` or empty.
 html fact(std::string_view value, std::string_view noun, std::string_view kind = {});
 
-/// How many of a thing there are: `1 key`, `3 keys`.
+/// A count with its noun: `1 key`, `3 keys`.
 html count_fact(std::size_t count, std::string const& noun, std::string_view kind = {});
 
 /// A detail that is shown on demand.
 html on_demand(std::string_view summary, html const& inner, bool open = false);
 
-/// A colour for the `i`th of many; neighbours differ.
+/// The `i`th colour; neighbours differ.
 std::string colour_of(std::size_t i);
 
-/// A whole page.
+/// A complete page.
 ///
-/// \param data the content of the page, for programs: the document of `--json`
+/// \param data the content of the page for programs: the document of `--json`
 std::string html_page(std::string_view title, html const& body, boost::json::value const& data);
 
-/// Why a name is not a page's, or an empty text.
+/// The reason why a name cannot be a page's; empty if it can.
 std::string complaint_about_report(std::string const& path);
 
 } // namespace tool

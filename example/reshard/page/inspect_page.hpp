@@ -10,11 +10,11 @@
 #include <string>
 
 /// \file
-/// A checkpoint as a page.
+/// Shows a checkpoint on a page.
 
 namespace tool {
 
-/// \param document of `--json`
+/// \param document the document of `--json`
 std::string inspect_page(reshard::checkpoint_metadata const& checkpoint,
                          boost::json::object const& document);
 

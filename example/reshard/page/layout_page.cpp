@@ -17,7 +17,7 @@ using namespace reshard;
 
 namespace {
 
-/// More than a reader looks at; the text below says how many are omitted.
+/// Limits of the page. A text below states the number of omitted entries.
 constexpr std::size_t most_holders = 64, most_kinds = 40, most_boxes = 256;
 
 std::string left_out(std::size_t total, std::size_t shown, std::string const& noun) {
@@ -25,12 +25,12 @@ std::string left_out(std::size_t total, std::size_t shown, std::string const& no
                          : "";
 }
 
-/// Tensors that differ only in the numbers of their keys, and are spread in the same way.
+/// Tensors whose keys differ only in numbers, and that are spread in the same way.
 struct tensor_kind {
     std::string name;
     tensor_layout const* example = nullptr;
     std::size_t count = 0;
-    index_t bytes = 0; ///< of one
+    index_t bytes = 0; ///< bytes of one tensor
 };
 
 reshard::vector<tensor_kind> kinds_of(layout const& layout) {
@@ -48,11 +48,11 @@ reshard::vector<tensor_kind> kinds_of(layout const& layout) {
     return kinds;
 }
 
-/// By holder, the bytes of each name of a kind.
+/// The bytes of each holder, by name of a kind of tensor.
 struct byte_sums {
-    reshard::vector<std::string> names;              ///< the one with the most bytes first
+    reshard::vector<std::string> names;              ///< names, the one with the most bytes first
     reshard::vector<reshard::vector<index_t>> bytes; ///< by holder, then by name
-    reshard::vector<index_t> all;                    ///< by holder
+    reshard::vector<index_t> all;                    ///< total by holder
 };
 
 byte_sums bytes_by_kind(layout const& layout) {
@@ -87,7 +87,7 @@ byte_sums bytes_by_kind(layout const& layout) {
     return result;
 }
 
-/// `pp 1, tp 2`: the position of a rank.
+/// The position of a rank, for example `pp 1, tp 2`.
 std::string place_of(mesh const& ranks, holder_t rank) {
     reshard::vector<std::string> places;
     auto remainder = static_cast<index_t>(rank);
@@ -103,7 +103,7 @@ std::string place_of(mesh const& ranks, holder_t rank) {
     return text;
 }
 
-/// The length of a row: the last axis of the mesh, if that can be read.
+/// The number of columns: the extent of the last mesh axis, unless it is too long to be readable.
 std::size_t columns_of(shown_layout const& shown) {
     constexpr std::size_t most_columns = 8;
     std::size_t const holders = shown.held.holders;
@@ -138,7 +138,7 @@ html holder_grid(shown_layout const& shown, byte_sums const& sums) {
                        std::to_string(columns_of(shown)) + ",minmax(0,1fr))\"");
 }
 
-/// How many names have a separate colour.
+/// The number of names that get their own colour.
 std::size_t coloured_names(byte_sums const& sums) {
     constexpr std::size_t most = 12;
     return std::min(sums.names.size(), most);
@@ -153,7 +153,7 @@ html bar_legend(byte_sums const& sums) {
     return element("p", legend, "class=\"soft legend\"");
 }
 
-/// The bytes of a holder; `most` bytes fill the bar.
+/// The bar for the bytes of a holder; `most` bytes fill it.
 html bar_of(holder_t holder, byte_sums const& sums, index_t most) {
     html parts;
     for (std::size_t i = 0; i < coloured_names(sums); ++i) {
@@ -197,7 +197,7 @@ html byte_table(shown_layout const& shown, byte_sums const& sums) {
                      html_table("Bytes by " + shown.holder + " and kind of tensor", rows));
 }
 
-/// Equal boxes of a tensor, and their holders.
+/// A box of a tensor, and all its holders.
 struct held_box {
     box region;
     reshard::vector<holder_t> holders;
@@ -226,7 +226,7 @@ reshard::vector<held_box> boxes_of(layout const& layout, tensor_layout const& te
     return boxes;
 }
 
-/// `0-3`, `0, 2`.
+/// For example `0-3` or `0, 2`.
 std::string holders_text(reshard::vector<holder_t> const& holders) {
     std::string text;
     for (std::size_t i = 0; i < holders.size();) {
@@ -243,7 +243,7 @@ std::string holders_text(reshard::vector<holder_t> const& holders) {
     return text;
 }
 
-/// The two axes that a picture shows: those that are cut, else the first ones.
+/// The two axes of a picture: axes that are cut, else the first axes.
 std::pair<std::size_t, std::size_t> shown_axes(reshard::vector<held_box> const& boxes,
                                                index_vector const& shape) {
     reshard::vector<std::size_t> axes;
@@ -257,7 +257,7 @@ std::pair<std::size_t, std::size_t> shown_axes(reshard::vector<held_box> const& 
     return std::minmax(axes[0], axes[1]);
 }
 
-/// A length in the picture, of a part of an extent.
+/// The length in the picture for a part of an extent.
 double scaled(index_t part, index_t extent, double length) {
     return extent == 0 ? 0 : length * static_cast<double>(part) / static_cast<double>(extent);
 }
@@ -320,7 +320,7 @@ html kind_part(shown_layout const& shown, tensor_kind const& kind, bool open) {
         open);
 }
 
-/// The first of the kinds with most shards: it is shown first.
+/// The index of the first kind with the most boxes, which the page opens.
 std::size_t most_cut(layout const& layout, reshard::vector<tensor_kind> const& kinds) {
     std::size_t best = 0, most = 0;
     for (std::size_t i = 0; i < std::min(kinds.size(), most_kinds); ++i)

@@ -13,19 +13,19 @@
 #include <string>
 
 /// \file
-/// The holders and their shards, as a part of a page.
+/// Shows the holders and their shards in a section of a page.
 
 namespace tool {
 
-/// A layout, and how its holders are called.
+/// A layout, and the names of its holders.
 struct shown_layout {
     reshard::layout const& held;
     std::string holder;                      ///< `rank` or `file`
-    reshard::vector<std::string> names;      ///< of the holders
-    std::optional<reshard::mesh> ranks = {}; ///< if they are arranged in a grid
+    reshard::vector<std::string> names;      ///< names of the holders
+    std::optional<reshard::mesh> ranks = {}; ///< set if the holders are the ranks of a mesh
 };
 
-/// The holders as a grid, their bytes by kind of tensor, and the boxes of each kind.
+/// Shows the holders as a grid, their bytes by kind of tensor, and the boxes of each kind.
 html layout_part(shown_layout const& shown);
 
 } // namespace tool

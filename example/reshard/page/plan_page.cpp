@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t most_rows = 64, most_open_rows = 17;
 
-/// The value of a member as a reader has it: numbers in groups of three digits.
+/// The value of a member as text, with numbers in groups of three digits.
 std::string shown_value(json::object const& object, char const* name) {
     json::value const& value = object.at(name);
     return value.is_string()   ? std::string(value.get_string())
@@ -31,7 +31,7 @@ std::string shown_value(json::object const& object, char const* name) {
                                : grouped(value.to_number<index_t>());
 }
 
-/// A table of a list of objects: a column a member, with its heading.
+/// A table of a list of objects. Each column is a member, with a heading.
 html list_table(std::string const& caption, json::array const& list,
                 reshard::vector<std::pair<char const*, char const*>> const& columns) {
     reshard::vector<reshard::vector<std::string>> rows(1);
@@ -76,7 +76,7 @@ html facts_of(shown_plan const& shown) {
 html heat_picture(heat_bins const& bins) {
     std::string const every =
         bins.width() == 1 ? "" : ", in bins of " + std::to_string(bins.width());
-    constexpr double words = 130; // as long as those beside the map
+    constexpr double words = 130; // length of the words beside the map
     svg_point const map{80, 60};
     double const side = std::max(words, detail::cell_side(bins) * bins.rows());
     std::string const body =
@@ -93,7 +93,7 @@ html heat_picture(heat_bins const& bins) {
                 legend + "</svg>\n"};
 }
 
-/// The pairs that send most.
+/// The pairs that send the most bytes.
 html pair_table(heat_bins const& bins) {
     struct pair {
         holder_t sender, receiver;
@@ -154,7 +154,7 @@ html rounds_part(shown_plan const& shown) {
                        {"peak_rank", "of rank"}});
 }
 
-/// What links do over the time.
+/// The load of links over time.
 html network_part(simulated_plan const& plan) {
     reshard::vector<link_strip> const links = busiest_links(plan.run);
     std::string const height = svg_number(link_timelines_size(links.size()).y);
@@ -186,7 +186,7 @@ html remarks_part(reshard::vector<std::string> const& remarks) {
     return section("Warnings", list);
 }
 
-/// From what, to what.
+/// The names of source and target.
 html sides_text(shown_plan const& shown) {
     std::string const noun = shown.from.checkpoint ? "file" : "rank";
     return element("p",

@@ -17,18 +17,18 @@
 #include <string>
 
 /// \file
-/// A plan as a page.
+/// Shows a plan on a page.
 
 namespace tool {
 
 /// The content of the page.
 struct shown_plan {
-    std::string source; ///< as on the command line, here and below
+    std::string source; ///< names as on the command line
     std::string target;
-    boost::json::object const& document; ///< of `--json`
+    boost::json::object const& document; ///< the document of `--json`
     source_spec const& from;
     reshard::layout const& to;
-    std::optional<reshard::mesh> ranks; ///< of the target, if its file has a mesh
+    std::optional<reshard::mesh> ranks; ///< mesh of the target, if its file has one
     reshard::heat_bins const& bins;     ///< between ranks, or from files to ranks
     reshard::vector<reshard::detail::plan_round> const& rounds;
     std::optional<reshard::index_t> budget;

@@ -10,11 +10,11 @@
 #include <string>
 
 /// \file
-/// Bytes as people read them.
+/// Prints numbers of bytes for people.
 
 namespace reshard {
 
-/// `1.5 GB`: three digits, powers of 1000.
+/// For example `1.5 GB`: three digits, powers of 1000.
 inline std::string byte_text(index_t bytes) {
     constexpr char const* units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
     if (bytes < 1000)

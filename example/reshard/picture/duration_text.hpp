@@ -8,11 +8,11 @@
 #include <string>
 
 /// \file
-/// Durations as people read them.
+/// Prints durations for people.
 
 namespace reshard {
 
-/// `1.5 us`, `12.3 ms`: three digits.
+/// For example `1.5 us` or `12.3 ms`: three digits.
 inline std::string duration_text(double seconds) {
     constexpr char const* units[] = {"s", "ms", "us", "ns"};
     std::size_t unit = 0;

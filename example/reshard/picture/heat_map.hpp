@@ -17,17 +17,18 @@
 #include <string>
 
 /// \file
-/// Who sends how much to whom, as a picture: ranks that give downwards, ranks that get to the right.
+/// A picture of the bytes between pairs of ranks: a row for each sender, a column for each
+/// receiver.
 
 namespace reshard {
 
-/// The bytes that ranks send each other; neighbouring ranks are merged if there are many.
+/// The bytes between pairs of ranks. If there are many ranks, neighbouring ranks share a bin.
 class heat_bins {
 public:
-    /// The most bins that a side has.
+    /// The maximum number of bins on a side.
     static constexpr holder_t most = 64;
 
-    /// \param sender what those that give are, one of them
+    /// \param sender the noun for one sender
     /// \pre   there are ranks on both sides
     heat_bins(holder_t sources, holder_t targets, std::string sender = "rank")
         : sender_(std::move(sender)),
@@ -39,28 +40,28 @@ public:
         BOOST_ASSERT(sources > 0 && targets > 0);
     }
 
-    /// What stays on a rank is counted apart.
+    /// Adds a flow. Bytes that stay on a rank are counted separately.
     ///
     /// \pre    both ends are ranks
-    /// \throws error with errc::overflow when all bytes of a bin do not fit 64 bits
+    /// \throws error with errc::overflow if the bytes of a bin exceed 64 bits
     void add(detail::flow const& flow) {
         add_to(flow.source == flow.target ? kept_ : bytes_, flow);
     }
 
-    /// The same if a source and a target of one number are not the same.
+    /// Adds a flow if a source and a target with the same number are different holders.
     void add_between(detail::flow const& flow) { add_to(bytes_, flow); }
 
     std::string const& sender() const { return sender_; }
     holder_t sources() const { return sources_; }
     holder_t targets() const { return targets_; }
-    /// How many ranks a bin has; the last one may have fewer.
+    /// The number of ranks in a bin; the last bin may have fewer.
     holder_t width() const { return width_; }
     holder_t rows() const { return (sources_ - 1) / width_ + 1; }
     holder_t columns() const { return (targets_ - 1) / width_ + 1; }
 
     /// \pre `row < rows()` and `column < columns()`
     index_t bytes(holder_t row, holder_t column) const { return bytes_[place(row, column)]; }
-    /// The bytes that stay on their rank there.
+    /// The bytes that stay on their rank in this bin.
     index_t kept(holder_t row, holder_t column) const { return kept_[place(row, column)]; }
     bool keeps_any() const {
         return std::any_of(kept_.begin(), kept_.end(), [](index_t bytes) { return bytes > 0; });
@@ -85,15 +86,15 @@ private:
     holder_t targets_;
     holder_t width_;
     reshard::vector<index_t> bytes_; ///< by row, then by column
-    reshard::vector<index_t> kept_;  ///< the same
+    reshard::vector<index_t> kept_;  ///< in the same order
 };
 
 namespace detail {
 
-/// The bytes that stay on their rank: another colour than sent ones.
+/// The colour for bytes that stay on their rank.
 inline constexpr char const kept_colour[] = "#ecd9a6";
 
-/// From light to dark blue: also without colours, darker is more. Nothing at all is grey.
+/// A shade from light to dark blue: more bytes are darker, also without colours. Grey for no bytes.
 inline std::string heat_colour(index_t bytes, index_t most) {
     if (bytes == 0)
         return "#f2f2f2";
@@ -107,7 +108,7 @@ inline std::string heat_colour(index_t bytes, index_t most) {
     return text;
 }
 
-/// `rank 3`, or `ranks 8 to 15`.
+/// For example `rank 3` or `ranks 8 to 15`.
 inline std::string bin_text(holder_t bin, holder_t width, holder_t ranks,
                             std::string const& noun = "rank") {
     holder_t const first = bin * width;
@@ -116,12 +117,12 @@ inline std::string bin_text(holder_t bin, holder_t width, holder_t ranks,
                          : noun + "s " + std::to_string(first) + " to " + std::to_string(last);
 }
 
-/// The side of a cell: cells are square, and the longer side of the map has the same length always.
+/// The side of a square cell. The longer side of the map always has the same length.
 inline double cell_side(heat_bins const& bins) {
     return 400.0 / std::max(bins.rows(), bins.columns());
 }
 
-/// The meaning of a cell, if any.
+/// The description of a cell; empty for an empty cell.
 inline std::string cell_text(heat_bins const& bins, holder_t row, holder_t column) {
     index_t const bytes = bins.bytes(row, column), kept = bins.kept(row, column);
     std::string const sender = bin_text(row, bins.width(), bins.sources(), bins.sender());
@@ -149,7 +150,7 @@ inline std::string draw_cells(heat_bins const& bins, svg_point corner) {
     return cells;
 }
 
-/// The ranks at which eight bins or fewer begin, along both sides.
+/// Draws the first ranks of at most eight bins, along both sides.
 inline std::string draw_bin_labels(heat_bins const& bins, svg_point corner) {
     double const side = cell_side(bins);
     holder_t const step = (std::max(bins.rows(), bins.columns()) - 1) / 8 + 1;
@@ -163,7 +164,7 @@ inline std::string draw_bin_labels(heat_bins const& bins, svg_point corner) {
     return labels;
 }
 
-/// Nothing, and then five shades with their bytes, if they differ.
+/// Draws the shade for no bytes, and five shades with their bytes if they differ.
 inline std::string draw_heat_legend(heat_bins const& bins, svg_point corner) {
     std::string legend =
         svg_text(corner, bins.width() == 1 ? "bytes sent"
@@ -190,10 +191,10 @@ inline std::string draw_heat_legend(heat_bins const& bins, svg_point corner) {
 
 } // namespace detail
 
-/// How large a heat map is, with labels and legend.
+/// The size of a heat map with labels and legend.
 inline constexpr svg_point heat_map_size{680, 480};
 
-/// A picture, part of another, of bins at `corner`: axes with ranks, a legend with bytes.
+/// Draws bins at `corner` of a larger picture: axes with ranks, and a legend with bytes.
 inline std::string draw_heat_map(heat_bins const& bins, svg_point corner) {
     svg_point const map{corner.x + 80, corner.y + 60};
     std::string const every =

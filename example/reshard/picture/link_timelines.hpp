@@ -14,31 +14,31 @@
 #include <string>
 
 /// \file
-/// What links do over the time of a plan: strips in a picture, or of characters.
+/// Draws the load of links over the time of a plan, as strips in a picture or as characters.
 
 namespace reshard {
 
-/// A link of a simulated plan, and the plan's time.
+/// A link of a simulated plan, and the time of the plan.
 struct link_strip {
     simulation::link link;
-    double seconds = 0;  ///< that the whole plan takes
-    bool bounds = false; ///< no other link has more to do
+    double seconds = 0;  ///< time of the full plan
+    bool bounds = false; ///< no other link has a larger load
 };
 
 namespace detail {
 
-/// The utilisation of a link at a rate: 1 is full.
+/// The utilisation of a link at a rate; 1 is full.
 inline double share_at(link_strip const& strip, double bytes_per_second) {
     double const mean = static_cast<double>(strip.link.bytes) / strip.seconds;
     return mean > 0 ? std::min(1.0, strip.link.utilisation * bytes_per_second / mean) : 0;
 }
 
-/// How long an interval lasts between two times.
+/// The time that an interval overlaps with the time from `begin` to `end`.
 inline double seconds_within(simulation::interval const& part, double begin, double end) {
     return std::max(0.0, std::min(end, part.end) - std::max(begin, part.begin));
 }
 
-/// The mean of that share from one time to another.
+/// The mean utilisation from `begin` to `end`.
 inline double mean_share(link_strip const& strip, double begin, double end) {
     double shares = 0;
     for (simulation::interval const& part : strip.link.timeline)
@@ -46,7 +46,8 @@ inline double mean_share(link_strip const& strip, double begin, double end) {
     return end > begin ? shares / (end - begin) : 0;
 }
 
-/// The timeline as it is drawn: the means of equal parts if it has more intervals than pixels.
+/// The timeline to draw. If it has more intervals than pixels, it is replaced by means over equal
+/// intervals.
 inline reshard::vector<simulation::interval> drawn_timeline(link_strip const& strip) {
     constexpr std::size_t most = 400;
     reshard::vector<simulation::interval> const& timeline = strip.link.timeline;
@@ -65,7 +66,7 @@ inline reshard::vector<simulation::interval> drawn_timeline(link_strip const& st
     return means;
 }
 
-/// The links that bound a plan are darker.
+/// The colour of a strip; links that bound the plan are darker.
 inline std::string_view strip_colour(link_strip const& strip) {
     return strip.bounds ? "#1f5a94" : "#7fb0dc";
 }
@@ -82,11 +83,11 @@ inline std::string interval_text(link_strip const& strip, simulation::interval c
            percent_text(share_at(strip, part.bytes_per_second)) + " of its rate";
 }
 
-/// Where time zero is, and how long the whole time is, in pixels.
+/// The position of time zero, and the length of the full time, in pixels.
 inline constexpr double strips_left = 240, strips_width = 400;
 inline constexpr double strip_height = 16, strip_distance = 22;
 
-/// One strip: its background is all that the link can do.
+/// Draws a strip. Its background is the full capacity of the link.
 inline std::string draw_strip(link_strip const& strip, svg_point corner) {
     std::string drawn =
         svg_text({corner.x - 8, corner.y + 12}, name(strip.link), "end") +
@@ -107,8 +108,8 @@ inline std::string draw_strip(link_strip const& strip, svg_point corner) {
 
 } // namespace detail
 
-/// The load of a link in `parts` equal parts of the time: ` ` nothing, `.` something, `:` a quarter
-/// of its rate, `+` half, `#` three quarters or more.
+/// The load of a link in `parts` equal parts of the time: ` ` none, `.` less than a quarter of its
+/// rate, `:` a quarter, `+` half, `#` three quarters or more.
 inline std::string strip_text(link_strip const& strip, std::size_t parts) {
     std::string text;
     for (std::size_t i = 0; i < parts; ++i) {
@@ -121,13 +122,13 @@ inline std::string strip_text(link_strip const& strip, std::size_t parts) {
     return text;
 }
 
-/// The size of the strips of `links` links, with labels.
+/// The size of the strips for `links` links, with labels.
 constexpr svg_point link_timelines_size(std::size_t links) {
     return {680, 86 + detail::strip_distance * static_cast<double>(links)};
 }
 
-/// A picture, part of another, of links at `corner`: time to the right, and a line at the least
-/// that any order takes. The omitted links have at most the load of the drawn ones.
+/// Draws links at `corner` of a larger picture: time goes to the right, and a line marks the least
+/// time of any order. The omitted links have at most the load of the drawn links.
 inline std::string draw_link_timelines(reshard::vector<link_strip> const& links,
                                        double least_seconds, svg_point corner,
                                        std::size_t left_out = 0) {

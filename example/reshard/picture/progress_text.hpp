@@ -13,11 +13,11 @@
 #include <string>
 
 /// \file
-/// How far work on bytes is, on one line of a terminal.
+/// Shows the progress of work on bytes, on one line of a terminal.
 
 namespace reshard {
 
-/// `59 s`, `2 min 5 s`, `1 h 40 min`: rounded up.
+/// For example `59 s`, `2 min 5 s` or `1 h 40 min`: rounded up.
 inline std::string time_text(double seconds) {
     auto const total = static_cast<index_t>(std::ceil(std::clamp(seconds, 0.0, 3.6e9)));
     index_t const minutes = total / 60;
@@ -28,9 +28,9 @@ inline std::string time_text(double seconds) {
     return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
 }
 
-/// A bar, and how many bytes of all are done, at which rate, and how long the others will take.
+/// A bar, the finished and the total bytes, the rate, and the remaining time.
 ///
-/// \pre `0 <= bytes <= all`
+/// \pre `0 <= bytes <= total`
 inline std::string progress_text(index_t bytes, index_t total, double seconds) {
     constexpr std::size_t width = 20;
     double const share = total == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(total);

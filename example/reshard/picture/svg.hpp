@@ -10,11 +10,11 @@
 #include <string_view>
 
 /// \file
-/// The few elements of SVG that the pictures are made of: functions from values to text.
+/// The few SVG elements that the pictures use, as functions from values to text.
 
 namespace reshard {
 
-/// A place in a picture, or how large something is.
+/// A position in a picture, or a size.
 ///
 /// \par Units pixels, to the right and downwards
 struct svg_point {
@@ -22,7 +22,7 @@ struct svg_point {
     double y = 0;
 };
 
-/// A number in at most six digits, with a point in every locale.
+/// A number with at most six digits, and with a point in every locale.
 inline std::string svg_number(double value) {
     char digits[32];
     auto const end =
@@ -48,7 +48,7 @@ inline std::string svg_escaped(std::string_view text) {
 
 namespace detail {
 
-/// `  name="1.5"`.
+/// For example `  name="1.5"`.
 inline std::string svg_attribute(std::string_view name, std::string_view value) {
     return " " + std::string(name) + "=\"" + svg_escaped(value) + "\"";
 }
@@ -59,16 +59,16 @@ inline std::string svg_attribute(std::string_view name, double value) {
 
 } // namespace detail
 
-/// Words at a position.
+/// Text at a position.
 ///
-/// \param anchor which point of the words is at the position: `start`, `middle`, `end`
+/// \param anchor the point of the text that is at the position: `start`, `middle`, `end`
 inline std::string svg_text(svg_point at, std::string_view words,
                             std::string_view anchor = "start") {
     return "<text" + detail::svg_attribute("x", at.x) + detail::svg_attribute("y", at.y) +
            detail::svg_attribute("text-anchor", anchor) + ">" + svg_escaped(words) + "</text>\n";
 }
 
-/// Words that are read from below, their middle at a position.
+/// Vertical text, read from below, with its middle at a position.
 inline std::string svg_upright_text(svg_point at, std::string_view words) {
     std::string const location = svg_number(at.x) + " " + svg_number(at.y);
     return "<text text-anchor=\"middle\"" +
@@ -76,7 +76,7 @@ inline std::string svg_upright_text(svg_point at, std::string_view words) {
            svg_escaped(words) + "</text>\n";
 }
 
-/// A straight line; `dash` says how it is broken, as in `4 3`.
+/// A straight line; `dash` is the pattern of a dashed line, for example `4 3`.
 inline std::string svg_line(svg_point from, svg_point to, std::string_view colour,
                             std::string_view dash = {}) {
     return "<line" + detail::svg_attribute("x1", from.x) + detail::svg_attribute("y1", from.y) +
@@ -85,7 +85,7 @@ inline std::string svg_line(svg_point from, svg_point to, std::string_view colou
            (dash.empty() ? "" : detail::svg_attribute("stroke-dasharray", dash)) + "/>\n";
 }
 
-/// A line through points.
+/// A polyline through points.
 inline std::string svg_polyline(reshard::vector<svg_point> const& points, std::string_view colour) {
     std::string list;
     for (svg_point const& point : points)
@@ -94,7 +94,7 @@ inline std::string svg_polyline(reshard::vector<svg_point> const& points, std::s
            detail::svg_attribute("points", list) + "/>\n";
 }
 
-/// A filled rectangle; `words` are shown if a reader points at it, and read aloud.
+/// A filled rectangle; `words` are its tooltip, and are read aloud.
 inline std::string svg_box(svg_point corner, svg_point size, std::string_view colour,
                            std::string_view words = {}) {
     std::string const box =
@@ -105,14 +105,14 @@ inline std::string svg_box(svg_point corner, svg_point size, std::string_view co
                          : box + "><title>" + svg_escaped(words) + "</title></rect>\n";
 }
 
-/// The properties of a whole picture.
+/// The properties of a complete picture.
 struct svg_page {
     std::string title;
-    std::string description; ///< a description for readers who do not see it
+    std::string description; ///< for readers who do not see the picture
     svg_point size;
 };
 
-/// A whole picture on white.
+/// A complete picture on a white background.
 inline std::string svg_document(svg_page const& page, std::string_view body) {
     return "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" "
            "aria-labelledby=\"title description\"" +

@@ -14,22 +14,23 @@
 #include <string>
 
 /// \file
-/// Rounds as a picture: as wide as the bytes that they write, as high as the memory that they need.
+/// Draws rounds as bars: their width is the bytes that a round writes, their height the memory that
+/// it needs.
 
 namespace reshard {
 
 namespace detail {
 
-/// Some rounds drawn as one.
+/// Consecutive rounds that are drawn as one bar.
 struct timeline_bar {
-    std::size_t first = 0; ///< of the rounds
-    std::size_t last = 0;  ///< the last of them
+    std::size_t first = 0; ///< first round
+    std::size_t last = 0;  ///< last round
     index_t bytes = 0;
     index_t peak_bytes = 0;
     holder_t peak_process = 0;
 };
 
-/// At most 500 bars, each of equally many rounds but the last.
+/// At most 500 bars. All bars except the last have the same number of rounds.
 inline reshard::vector<timeline_bar> bars_of(reshard::vector<detail::plan_round> const& rounds) {
     std::size_t const width = rounds.size() / 500 + 1;
     reshard::vector<timeline_bar> bars;
@@ -55,12 +56,12 @@ inline std::string bar_text(timeline_bar const& bar) {
            " needed by rank " + std::to_string(bar.peak_process);
 }
 
-/// The position of the bars, and the unit of a pixel.
+/// The position of the bars, and the scales of the axes.
 struct timeline_scale {
-    svg_point corner; ///< the lower left one
+    svg_point corner; ///< lower left corner
     svg_point size;
-    index_t bytes = 1;  ///< written in all
-    index_t memory = 1; ///< at the upper edge
+    index_t bytes = 1;  ///< total bytes written
+    index_t memory = 1; ///< memory at the upper edge
 
     double x(index_t written) const {
         return corner.x + size.x * static_cast<double>(written) / static_cast<double>(bytes);
@@ -88,7 +89,7 @@ inline std::string draw_bars(reshard::vector<timeline_bar> const& bars,
     return drawn;
 }
 
-/// Up to five lines with their bytes, along each axis.
+/// Draws up to five lines with their bytes along each axis.
 inline std::string draw_grid(timeline_scale const& scale) {
     std::string grid;
     for (int i = 0; i <= 4; ++i) {
@@ -105,12 +106,12 @@ inline std::string draw_grid(timeline_scale const& scale) {
 
 } // namespace detail
 
-/// How large a timeline is, with its labels.
+/// The size of a timeline with its labels.
 inline constexpr svg_point timeline_size{680, 300};
 
-/// A picture, part of another, of rounds at `corner`, with a line at the budget.
+/// Draws rounds at `corner` of a larger picture, with a line at the budget.
 ///
-/// The time of rounds is not known before; so their width is the bytes that they write.
+/// The time of a round is not known in advance, so its width is the number of bytes that it writes.
 inline std::string draw_timeline(reshard::vector<detail::plan_round> const& rounds,
                                  std::optional<index_t> budget, svg_point corner) {
     reshard::vector<detail::timeline_bar> const bars = detail::bars_of(rounds);

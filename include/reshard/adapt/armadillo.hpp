@@ -16,14 +16,15 @@ namespace reshard {
 
 namespace detail {
 
-/// A matrix or a vector, also of fixed size.
+/// A matrix or a vector. Its size may be fixed.
 template <class T>
 concept arma_matrix = std::derived_from<T, arma::Mat<typename T::elem_type>>;
 /// A part of a matrix, such as `m.rows(1, 2)` or `m.col(3)`.
 template <class T>
 concept arma_part = std::derived_from<T, arma::subview<typename T::elem_type>>;
 
-/// The axes here for two axes of Armadillo: a vector has one.
+/// Converts a value for rows and a value for columns to values for the tensor's axes. A vector has
+/// one axis.
 template <class T>
 index_vector arma_axes(arma::uword rows, arma::uword columns) {
     auto const of_rows = static_cast<index_t>(rows), of_columns = static_cast<index_t>(columns);
@@ -37,7 +38,7 @@ index_vector arma_axes(arma::uword rows, arma::uword columns) {
 
 } // namespace detail
 
-/// Columns are contiguous. `Col` and `Row` have one axis.
+/// A matrix has contiguous columns. `Col` and `Row` have one axis.
 template <detail::arma_matrix T>
 struct tensor_traits<T> {
     using element_type = typename T::elem_type;
@@ -48,7 +49,7 @@ struct tensor_traits<T> {
     static element_type const* data(T const& t) { return t.memptr(); }
 };
 
-/// A part lies in its matrix, and owns no element.
+/// A part of a matrix is a view: it does not own its elements.
 template <detail::arma_part T>
 struct tensor_traits<T> {
     using element_type = typename T::elem_type;
@@ -78,7 +79,7 @@ struct tensor_traits<arma::Cube<Element>> {
     static Element const* data(cube const& t) { return t.memptr(); }
 };
 
-/// A part of a cube lies in it.
+/// A part of a cube is a view: it does not own its elements.
 template <class Element>
 struct tensor_traits<arma::subview_cube<Element>> {
     using element_type = Element;

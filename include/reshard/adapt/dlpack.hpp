@@ -16,15 +16,15 @@
 #include <utility>
 
 /// \file
-/// DLPack, in and out: tensors that another framework lends, and tensors lent to one. Both managed
-/// forms: version 1 and the older one.
+/// Imports and exports tensors through DLPack. Supports both managed forms: version 1, and the
+/// older form without a version.
 
 namespace reshard::adapt::dlpack {
 
-/// \name The binary interface of DLPack 1, for programs that include no header of it
+/// \name The binary interface of DLPack 1, for programs without a DLPack header
 ///
-/// Every function here takes the structures of `dlpack/dlpack.h` as well: their members have these
-/// names.
+/// All functions here also take the structures of `dlpack/dlpack.h`, since these have the same
+/// member names.
 /// \par Source the specification of DLPack 1.0, "C API"
 /// \{
 struct device {
@@ -63,14 +63,14 @@ struct managed_versioned {
 };
 /// \}
 
-/// `DLManagedTensor`, of any header.
+/// `DLManagedTensor` of any header.
 template <class T>
 concept any_managed = requires(T& t) {
     t.dl_tensor.byte_offset;
     t.manager_ctx;
     t.deleter(&t);
 };
-/// `DLManagedTensorVersioned`, of any header.
+/// `DLManagedTensorVersioned` of any header.
 template <class T>
 concept any_versioned = any_managed<T> && requires(T& t) {
     t.version.major;
@@ -79,8 +79,8 @@ concept any_versioned = any_managed<T> && requires(T& t) {
 
 inline constexpr std::uint64_t read_only_flag = 1;
 
-/// Their codes and bits, and their data types here. Types of less than a byte are omitted: the
-/// exporter chooses their packing.
+/// DLPack's type codes and widths in bits, and the equal data types of this library. Types of less
+/// than a byte are omitted, since the exporter chooses their packing.
 struct type_row {
     std::uint8_t code;
     std::uint8_t bits;
@@ -114,7 +114,7 @@ constexpr element_type type_of(data_type dtype) {
     fail(errc::unsupported, "DLPack has no ", dtype, " that is exported here");
 }
 
-/// The host's memory, pinned or not: CPU, CUDA host, ROCm host.
+/// The kind of memory of a DLPack device type. CPU, CUDA host and ROCm host have host memory.
 constexpr memory_kind memory_of_device(std::int32_t type) {
     return type == 1 || type == 3 || type == 11 ? memory_kind::host : memory_kind::device;
 }
@@ -123,15 +123,16 @@ constexpr memory_kind memory_of_device(std::int32_t type) {
 
 namespace reshard::adapt {
 
-/// A tensor that another framework has lent. It counts references: its deleter is called once, when
-/// the last copy is gone.
+/// A tensor that another framework has lent. Copies share the tensor; its deleter is called once,
+/// after the last copy is destroyed.
 class dlpack_tensor {
 public:
-    /// Takes over a managed tensor, also if it is refused: then the deleter is called at once.
+    /// Takes ownership of a managed tensor. If the tensor is refused, its deleter is called at
+    /// once.
     ///
-    /// \throws error with errc::usage for null, errc::unsupported for another major version than 1,
-    ///         a data type that is none here, or extents below zero; errc::limit_exceeded for more
-    ///         than `max_ndim` axes
+    /// \throws error with errc::usage for null; errc::unsupported for another major version than 1,
+    ///         a data type that this library lacks, or negative extents; errc::limit_exceeded for
+    ///         more than `max_ndim` axes
     template <dlpack::any_managed Managed>
     explicit dlpack_tensor(Managed* value) {
         if (!value)
@@ -150,9 +151,9 @@ public:
         look_at(value->dl_tensor);
     }
 
-    /// Elements that may not be written: as a target it is refused.
+    /// True if the elements may not be written. Such a tensor is refused as a target.
     bool is_read_only() const { return is_read_only_; }
-    /// Its elements, whether they may be written or not.
+    /// The elements, for reading.
     const_tensor_view const& elements() const { return elements_; }
 
 private:
@@ -183,7 +184,7 @@ private:
 
 namespace reshard::detail {
 
-/// The data that the deleter of an exported tensor destroys.
+/// The data of an exported tensor. The deleter destroys it.
 template <class Managed>
 struct dlpack_export {
     Managed lent{};
@@ -192,7 +193,7 @@ struct dlpack_export {
     std::shared_ptr<void const> owner;
 };
 
-/// A managed tensor that shows `t`, and keeps `owner`.
+/// A managed tensor with the elements of `t`. It keeps `owner` alive.
 ///
 /// \throws error with errc::unsupported for elements on a device, or of a type that DLPack lacks
 template <class Managed>
@@ -229,15 +230,16 @@ Managed* dlpack_lend(const_tensor_view const& t, std::shared_ptr<void const> own
 
 namespace reshard::adapt {
 
-/// A tensor for another framework. The framework calls its deleter when it no longer needs the
+/// Exports a tensor to another framework, which calls the deleter when it no longer needs the
 /// tensor.
 ///
-/// Takes `t` over: pass what owns its elements with `std::move`. A handle is shared, and the
-/// elements of a borrowed tensor have to stay until the deleter is called. Const elements get the
-/// flag that says read-only, which the form without a version does not have: they are refused.
+/// Takes ownership of `t`: pass a tensor that owns its elements with `std::move`. A handle is
+/// shared. The elements of a borrowed tensor must exist until the deleter is called. Const elements
+/// are exported with the read-only flag. The form without a version lacks this flag, so it refuses
+/// const elements.
 ///
 /// \tparam Managed `DLManagedTensorVersioned` or `DLManagedTensor` of any header, or the structures
-///                 here
+///                 in this header
 /// \throws error with errc::unsupported for elements on a device, or of a type that DLPack lacks
 template <dlpack::any_managed Managed = dlpack::managed_versioned, tensor T>
 Managed* to_dlpack(T t) {
@@ -262,7 +264,7 @@ struct tensor_traits<adapt::dlpack_tensor> {
     static index_vector strides(adapt::dlpack_tensor const& t) { return t.elements().strides; }
     static data_type dtype(adapt::dlpack_tensor const& t) { return t.elements().dtype; }
     static memory_kind memory(adapt::dlpack_tensor const& t) { return t.elements().memory; }
-    /// \throws error with errc::usage if they are read-only
+    /// \throws error with errc::usage if the elements are read-only
     static std::byte* data(adapt::dlpack_tensor& t) {
         if (t.is_read_only())
             fail(errc::usage, "a DLPack tensor of ", t.elements().dtype, " ", t.elements().shape,

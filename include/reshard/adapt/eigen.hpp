@@ -18,19 +18,19 @@ namespace reshard {
 
 namespace detail {
 
-/// The type of a dense object. Deduction finds the base without instantiating it for types that are
-/// not Eigen's.
+/// The type of a dense object. Deduction finds the base class, and instantiates nothing for types
+/// outside Eigen.
 template <class Derived>
 Derived dense_of(Eigen::DenseBase<Derived> const&);
 
-/// True for a matrix or an array; false for what shows the coefficients of another object.
+/// True for a matrix or an array; false for a view of the coefficients of another object.
 template <class Derived>
 constexpr bool owns_coefficients(Eigen::PlainObjectBase<Derived> const*) {
     return true;
 }
 constexpr bool owns_coefficients(void const*) { return false; }
 
-/// A dense object whose coefficients lie in memory, unlike an expression such as `a + b`.
+/// A dense object with its coefficients in memory; an expression such as `a + b` does not match.
 template <class T>
 concept eigen_dense = requires(T const& t) {
     { dense_of(t) } -> std::same_as<T>;
@@ -41,7 +41,7 @@ concept eigen_dense = requires(T const& t) {
 
 } // namespace detail
 
-/// A matrix has two axes, rows first; a vector at compile time has one.
+/// A matrix has two axes, rows first. A vector type has one axis.
 template <detail::eigen_dense T>
 struct tensor_traits<T> {
     using element_type = std::remove_pointer_t<decltype(std::declval<T&>().data())>;

@@ -32,13 +32,13 @@ constexpr bool is_eigen_tensor_map = false;
 template <class Plain, int Options, template <class> class Pointer>
 constexpr bool is_eigen_tensor_map<Eigen::TensorMap<Plain, Options, Pointer>> = true;
 
-/// A tensor or a map of one; an expression, such as a slice, has no memory.
+/// A tensor, or a map of a tensor. An expression such as a slice has no memory.
 template <class T>
 concept eigen_tensor = is_eigen_tensor<T> || is_eigen_tensor_map<T>;
 
 } // namespace detail
 
-/// Elements are contiguous: in Eigen's default order along the first axis.
+/// Elements are contiguous: in Eigen's default order, along the first axis.
 template <detail::eigen_tensor T>
 struct tensor_traits<T> {
     using element_type = std::remove_pointer_t<decltype(std::declval<T&>().data())>;

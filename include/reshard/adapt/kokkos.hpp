@@ -16,7 +16,8 @@ namespace reshard {
 
 namespace detail {
 
-/// The members of a `Kokkos::View` from version 3.7 on; no other known type has them.
+/// A type with the members of a `Kokkos::View` from version 3.7 on. No other known type has all of
+/// them.
 template <class T>
 concept kokkos_view = requires(T const& t) {
     typename T::memory_space;
@@ -30,14 +31,14 @@ concept kokkos_view = requires(T const& t) {
 };
 
 /// True for the host's memory, pinned or not. Memory that the host shares with devices counts as
-/// device memory: a kernel may be using it.
+/// device memory, since a kernel may be using it.
 constexpr bool is_host_space(std::string_view name) {
     return name == "Host" || name.ends_with("HostPinned");
 }
 
 } // namespace detail
 
-/// A view counts references; an unmanaged view (`MemoryUnmanaged`) keeps nothing alive.
+/// A view counts references. An unmanaged view (`MemoryUnmanaged`) does not keep its memory alive.
 template <detail::kokkos_view T>
 struct tensor_traits<T> {
     using element_type = typename T::value_type;

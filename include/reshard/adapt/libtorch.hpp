@@ -19,13 +19,14 @@ namespace reshard {
 
 namespace detail {
 
-/// A scalar type of LibTorch, by the name that `c10::toString` gives it, and its data type here.
+/// The name of a LibTorch scalar type, from `c10::toString`, and the equal data type of this
+/// library.
 struct torch_dtype {
     std::string_view name;
     data_type dtype;
 };
 
-/// By name, because each version of LibTorch has more of them than the one before.
+/// By name, because newer versions of LibTorch have more scalar types.
 inline constexpr torch_dtype torch_dtypes[] = {
     {"Bool", data_type::boolean},
     {"Byte", data_type::u8},
@@ -49,8 +50,7 @@ inline constexpr torch_dtype torch_dtypes[] = {
     {"Float8_e8m0fnu", data_type::f8_e8m0},
 };
 
-/// \throws error with errc::unsupported for complex numbers of halves, quantized numbers
-///         and packed ones
+/// \throws error with errc::unsupported for complex halves, and quantized or packed numbers
 inline data_type dtype_of_torch(std::string_view scalar) {
     for (torch_dtype const& torch_dtype : torch_dtypes)
         if (torch_dtype.name == scalar)
@@ -59,7 +59,7 @@ inline data_type dtype_of_torch(std::string_view scalar) {
          " has no data type here; convert it, or view its bytes as at::kByte");
 }
 
-/// Refuses a tensor whose elements are not in its memory, one after the other by strides.
+/// Refuses a tensor unless its elements are in memory, at strides.
 ///
 /// \throws error with errc::usage or errc::unsupported
 inline void check_torch(at::Tensor const& t) {
@@ -73,7 +73,7 @@ inline void check_torch(at::Tensor const& t) {
                                 "elements in memory; call resolve_conj() or resolve_neg()");
 }
 
-/// The first byte, for reading: a copy-on-write tensor is not copied before it is written.
+/// The first byte, for reading. The call does not copy a copy-on-write tensor.
 template <class Tensor>
 std::byte const* torch_bytes(Tensor const& t) {
     if constexpr (requires { t.const_data_ptr(); })
@@ -84,8 +84,8 @@ std::byte const* torch_bytes(Tensor const& t) {
 
 } // namespace detail
 
-/// A tensor on any device but the processor is in device memory. Gradients are not looked at:
-/// elements are written as through `t.data_ptr()`.
+/// A tensor on any device except the CPU is in device memory. Gradients are ignored: elements are
+/// written as through `t.data_ptr()`.
 template <>
 struct tensor_traits<at::Tensor> {
     using element_type = std::byte;

@@ -11,18 +11,18 @@
 #include <type_traits>
 
 /// \file
-/// `mdspan` as a tensor: of the standard library, of Kokkos, of CCCL.
+/// `mdspan` of the standard library, of Kokkos or of CCCL, as a tensor.
 
 namespace reshard {
 
 namespace detail {
 
-/// The members of `std::mdspan`; no other known type has them. Elements are at a pointer, by
-/// strides.
+/// A type with the members of `std::mdspan`. No other known type has all of them. Its elements are
+/// in memory, at a pointer.
 ///
-/// An accessor whose values differ from the values in memory, such as the accessor of
-/// `std::linalg::scaled` or `conjugated`, does not refer to memory: its mdspan is not a tensor. A
-/// Kokkos view is not one either: it has a memory space, and another adapter handles it.
+/// An mdspan whose accessor changes the values in memory, such as the result of
+/// `std::linalg::scaled` or `conjugated`, is not a tensor. A Kokkos view, which has a memory space,
+/// has another adapter.
 template <class T>
 concept mdspan_like = requires(T const& t, typename T::rank_type axis) {
     typename T::extents_type;
@@ -37,7 +37,7 @@ concept mdspan_like = requires(T const& t, typename T::rank_type axis) {
 
 } // namespace detail
 
-/// An mdspan owns no element. A layout that has no strides is refused when it is seen.
+/// An mdspan does not own its elements. `strides` refuses a layout without strides.
 template <detail::mdspan_like T>
 struct tensor_traits<T> {
     using element_type = typename T::element_type;
@@ -50,7 +50,7 @@ struct tensor_traits<T> {
             result.push_back(static_cast<index_t>(t.extent(axis)));
         return result;
     }
-    /// \throws error with errc::unsupported if the layout has none
+    /// \throws error with errc::unsupported if the layout has no strides
     static constexpr index_vector strides(T const& t) {
         index_vector result;
         if constexpr (T::rank() != 0 && requires { t.stride(axis_type{}); }) {

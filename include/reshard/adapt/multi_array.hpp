@@ -19,7 +19,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The members of all models of Boost's MultiArray concept; no other known type has them.
+/// A type with the members of Boost's MultiArray concept. No other known type has all of them.
 template <class Array>
 concept boost_array = requires(Array const& array) {
     typename Array::index_range;
@@ -31,14 +31,14 @@ concept boost_array = requires(Array const& array) {
     *array.origin();
 };
 
-/// True for an array; false for a reference or a view, which shows the elements of an array.
+/// True for an array; false for a reference or a view, whose elements belong to an array.
 template <class T, std::size_t N, class Allocator>
 constexpr bool owns_elements(boost::multi_array<T, N, Allocator> const*) {
     return true;
 }
 constexpr bool owns_elements(void const*) { return false; }
 
-/// The address of the element at the first index of each axis; `origin()` is the address of index
+/// The address of the element at the first index of each axis. `origin()` is the address at index
 /// 0.
 template <class Array, class Element>
 Element* first_element(Array const& array, Element* zero) {
@@ -49,7 +49,7 @@ Element* first_element(Array const& array, Element* zero) {
 
 } // namespace detail
 
-/// Index 0, 0, ... of the tensor is the first of each axis of the array.
+/// Index 0 of each axis of the tensor is the first index of that axis of the array.
 template <detail::boost_array Array>
 struct tensor_traits<Array> {
     using element_type = std::remove_pointer_t<decltype(std::declval<Array&>().origin())>;

@@ -15,19 +15,18 @@
 #include <utility>
 
 /// \file
-/// NumPy's arrays, and objects with Python's buffer protocol, as tensors in modules made with
-/// pybind11.
+/// NumPy's arrays, and objects with Python's buffer protocol, as tensors in pybind11 modules.
 ///
-/// State dicts and jobs keep references to Python objects: they are destroyed, as those are, by a
-/// thread that holds the GIL. Compile with hidden visibility, as pybind11's CMake functions do.
+/// State dicts and jobs keep references to Python objects, so a thread that holds the GIL must
+/// destroy them. Compile with hidden visibility, as pybind11's CMake functions do.
 
 namespace reshard::adapt {
 
 /// The buffer of an object with Python's buffer protocol, such as `bytearray` and `memoryview`.
-/// Counted: the object is not resized or freed before the last copy of this is gone.
+/// Copies share the buffer; while a copy exists, the object is not resized or freed.
 class python_buffer {
 public:
-    /// \throws pybind11::error_already_set if the object has no buffer by strides
+    /// \throws pybind11::error_already_set if the object has no strided buffer
     explicit python_buffer(pybind11::buffer const& object)
         : seen_(std::make_shared<pybind11::buffer_info>(object.request())) {}
 
@@ -41,9 +40,9 @@ private:
 
 namespace reshard::detail {
 
-/// The data type of a NumPy array: also the types of the package ml_dtypes.
+/// The data type of a NumPy array. Includes the types of the package ml_dtypes.
 ///
-/// \throws error with errc::unsupported for others, and for elements in the other byte order
+/// \throws error with errc::unsupported for other types, and for elements in non-native byte order
 inline data_type dtype_of_numpy(pybind11::dtype const& type) {
     auto const name = pybind11::cast<std::string>(type.attr("name"));
     auto const order = pybind11::cast<std::string>(type.attr("byteorder"));
@@ -54,10 +53,10 @@ inline data_type dtype_of_numpy(pybind11::dtype const& type) {
     return *data_type;
 }
 
-/// The strides in elements.
+/// Converts strides from bytes to elements.
 ///
-/// \throws error with errc::unsupported for elements that do not lie a whole number of elements
-///         apart, such as a field of a structured array
+/// \throws error with errc::unsupported if a stride is not a multiple of the element size, as for a
+///         field of a structured array
 template <class Extents>
 index_vector element_strides(Extents const* first, pybind11::ssize_t ndim,
                              pybind11::ssize_t item_bytes) {
@@ -79,7 +78,7 @@ index_vector element_strides(Extents const* first, pybind11::ssize_t ndim,
 
 namespace reshard {
 
-/// An array of any type, which is known at run time.
+/// An array. Its element type is known only at run time.
 template <>
 struct tensor_traits<pybind11::array> {
     using element_type = std::byte;
@@ -103,8 +102,8 @@ struct tensor_traits<pybind11::array> {
     }
 };
 
-/// An array of one type; if pybind11 had to convert the argument, this is a copy, and data written
-/// to it is lost: take targets as `pybind11::array`, or with `noconvert()`.
+/// An array of one type. If pybind11 has to convert an argument, the array is a copy, and data that
+/// is written to it is lost. So pass targets as `pybind11::array`, or with `noconvert()`.
 template <class Element, int Flags>
 struct tensor_traits<pybind11::array_t<Element, Flags>> {
     using element_type = Element;
@@ -123,7 +122,7 @@ struct tensor_traits<pybind11::array_t<Element, Flags>> {
     static Element const* data(array const& t) { return t.data(); }
 };
 
-/// The bytes, or the numbers, of a buffer.
+/// The bytes or numbers of a buffer.
 template <>
 struct tensor_traits<adapt::python_buffer> {
     using element_type = std::byte;

@@ -15,7 +15,7 @@ namespace reshard {
 
 namespace adapt {
 
-/// Elements that somebody else owns, from `data` on.
+/// A view of elements that the caller owns, from `data` on.
 ///
 /// \par Units strides in elements, of any sign
 /// \pre       `shape.size() == strides.size()`
@@ -33,7 +33,7 @@ struct raw_tensor {
     constexpr raw_tensor(T* first, index_vector const& extents)
         : raw_tensor(first, extents, row_major_strides(extents)) {}
 
-    /// Elements that lie as the strides say.
+    /// Elements at the strides `steps`.
     constexpr raw_tensor(T* first, index_vector const& extents, index_vector const& steps)
         : data(first), shape(extents), strides(steps) {
         BOOST_ASSERT(shape.size() == strides.size());
@@ -42,7 +42,7 @@ struct raw_tensor {
 
 } // namespace adapt
 
-/// The elements belong to somebody else, so a temporary shows them too.
+/// The tensor does not own its elements, so a temporary is allowed.
 template <class T>
 struct tensor_traits<adapt::raw_tensor<T>> {
     using element_type = T;

@@ -15,7 +15,7 @@
 
 namespace reshard {
 
-/// A span owns no element, so a temporary shows them too.
+/// A span does not own its elements, so a temporary is allowed.
 template <class T, std::size_t Extent>
 struct tensor_traits<std::span<T, Extent>> {
     using element_type = T;

@@ -22,7 +22,8 @@ namespace detail {
 
 namespace ublas = boost::numeric::ublas;
 
-/// A dense vector, also a bounded one. Deduction finds the base.
+/// The element type of a dense vector or matrix. Deduction finds the base class of a bounded
+/// vector.
 template <class Element, class Array>
 Element element_of(ublas::vector<Element, Array> const&);
 template <class Element, class Order, class Array>
@@ -37,7 +38,7 @@ concept ublas_matrix = requires(T const& t) {
     t.size1();
 };
 
-/// The steps of the rows and of the columns of a matrix.
+/// The strides of a matrix, rows first.
 template <class Matrix>
 index_vector ublas_strides(Matrix const& t) {
     if constexpr (std::same_as<typename Matrix::orientation_category, ublas::row_major_tag>)
@@ -46,20 +47,20 @@ index_vector ublas_strides(Matrix const& t) {
         return {1, static_cast<index_t>(t.size1())};
 }
 
-/// The first element of a container's array; an empty one has an address, too.
+/// The address of the first element of a container. An empty container has an address, too.
 template <class Container>
 auto* ublas_elements(Container& t) {
     return t.data().begin();
 }
 
-/// The same of the container in which a range lies.
+/// The address of the first element of the container to which a range belongs.
 template <class Range>
 auto* elements_around(Range const& t) {
-    auto container = t.data(); // a reference, const if the container is
+    auto container = t.data(); // a reference to the container
     return ublas_elements(container.expression());
 }
 
-/// The elements of a range of a vector or matrix, which may be const.
+/// The element type of a range of a vector or matrix `T`, which may be const.
 template <class T>
 using ublas_element =
     std::conditional_t<std::is_const_v<T>, typename T::value_type const, typename T::value_type>;
@@ -76,7 +77,7 @@ struct tensor_traits<T> {
     static element_type const* data(T const& t) { return detail::ublas_elements(t); }
 };
 
-/// Rows or columns are contiguous, as its type says.
+/// The type decides whether rows or columns are contiguous.
 template <detail::ublas_matrix T>
 struct tensor_traits<T> {
     using element_type = typename T::value_type;
@@ -89,7 +90,7 @@ struct tensor_traits<T> {
     static element_type const* data(T const& t) { return detail::ublas_elements(t); }
 };
 
-/// A range lies in its vector.
+/// A range is a view of its vector.
 template <class Vector>
     requires detail::ublas_vector<std::remove_const_t<Vector>>
 struct tensor_traits<boost::numeric::ublas::vector_range<Vector>> {
@@ -105,7 +106,7 @@ struct tensor_traits<boost::numeric::ublas::vector_range<Vector>> {
     }
 };
 
-/// A range lies in its matrix.
+/// A range is a view of its matrix.
 template <class Matrix>
     requires detail::ublas_matrix<std::remove_const_t<Matrix>>
 struct tensor_traits<boost::numeric::ublas::matrix_range<Matrix>> {

@@ -24,7 +24,7 @@ namespace reshard {
 
 namespace detail {
 
-/// An expression of xtensor whose elements lie in memory, unlike a sum's.
+/// An expression of xtensor with its elements in memory; a sum does not match.
 template <class T>
 concept xtensor_strided = requires(T& t, T const& ct) {
     typename T::expression_tag;
@@ -33,7 +33,7 @@ concept xtensor_strided = requires(T& t, T const& ct) {
     { *ct.shape().begin() } -> std::convertible_to<index_t>;
 };
 
-/// True if memory belongs to the caller; a reference to a container is the caller's too.
+/// True if an expression does not own the memory of its container.
 template <class Container>
 constexpr bool is_foreign = std::is_lvalue_reference_v<Container>;
 template <class Pointer, class Allocator>
@@ -56,7 +56,7 @@ constexpr bool borrows_elements<xt::xstrided_view<CT, S, L, FST>> =
 
 } // namespace detail
 
-/// A view of a container that has a name, and an adaptor of a pointer, own no element.
+/// Views of lvalue containers, and adaptors of pointers, do not own their elements.
 template <detail::xtensor_strided T>
 struct tensor_traits<T> {
     using element_type = std::remove_pointer_t<decltype(std::declval<T&>().data())>;

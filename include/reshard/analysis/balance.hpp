@@ -11,8 +11,8 @@
 #include <string>
 
 /// \file
-/// The load of a plan's busiest process and node, and the least load of any choice of replicas.
-/// Also the least time of any plan.
+/// The load of a plan's busiest process and node, and the smallest such load for any choice of
+/// replicas. Also the least time of any plan.
 
 namespace reshard {
 
@@ -20,44 +20,45 @@ class plan_flows;
 
 /// The busiest processes and node of a plan.
 struct plan_balance {
-    /// The busiest of its processes, or of its nodes.
+    /// The busiest process or the busiest node.
     ///
     /// \par Units bytes on the wire
     struct extreme {
-        holder_t number = 0; ///< the first of the busiest
+        holder_t number = 0; ///< the first process or node with that load
         index_t bytes = 0;
-        index_t least_bytes = 0; ///< some process or node has as much with any choice of senders
+        index_t least_bytes = 0; ///< no choice of senders has a smaller load
 
         bool operator==(extreme const&) const = default;
     };
 
-    extreme sender;   ///< within a node, too
-    extreme receiver; ///< its bytes do not depend on the senders: they are `least_bytes`
-    extreme link;     ///< bytes leaving a node; zeros if each process is a node
+    extreme sender;   ///< bytes sent, also within a node
+    extreme receiver; ///< its `bytes` do not depend on the senders, so they equal `least_bytes`
+    extreme link;     ///< bytes that leave a node; zeros if each process is a node
 
     bool operator==(plan_balance const&) const = default;
 };
 
 /// \pre    `flows.options().process_of(h) < processes` for every holder `h`
-/// \throws error with errc::overflow when the bytes of one process do not fit 64 bits
-/// \par Source what some loads that only some machines can take come to for each of these bounds
-///             every assignment (restricted machines); here it is worked out for the fullest ones
+/// \throws error with errc::overflow if the bytes of one process exceed 64 bits
+/// \par Source the bound for any assignment of loads that only some machines can take (restricted
+///             machines); here it is computed for the fullest machines
 RESHARD_DECL plan_balance balance_of(plan_flows const& flows, holder_t processes);
 
 namespace detail {
 
-/// The least time of any plan, and the resource that it is for.
+/// The least time of any plan, and the resource that takes this time.
 struct least_time {
     double seconds = 0;
-    std::string of = {}; ///< empty if nothing moves
+    std::string of = {}; ///< empty if no byte moves
 };
 
-/// The least time in which the links of each rank and node can carry what they must, whoever sends
-/// and whoever passes on. What several ranks of a node want enters it once, or more often if they
-/// hand it on more slowly. Racks are not considered, and boxes that overlap count each.
+/// The least time in which the links of each rank and node can carry the necessary bytes, for any
+/// senders and relays. Elements that several ranks of a node want enter the node once; they enter
+/// it more often if passing them on within the node takes longer. Racks are ignored, and each of
+/// several overlapping boxes counts.
 ///
 /// \param relayed the flows of a plan with `relays()` for nodes of that network
-/// \pre   as `balance_of`
+/// \pre   `flows.options().process_of(h) < processes` for every holder `h`
 RESHARD_DECL least_time least_time_of(plan_flows const& relayed, network const& over,
                                       holder_t processes);
 

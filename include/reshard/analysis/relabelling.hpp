@@ -15,25 +15,25 @@ namespace reshard {
 
 /// The process that plays each rank.
 struct relabelling {
-    vector<holder_t> process_of;   ///< by rank of the target; no process twice
+    vector<holder_t> process_of;   ///< by rank of the target; distinct
     index_t bytes = 0;             ///< of all shards of the target
-    index_t bytes_kept = 0;        ///< bytes of `bytes` that their processes already have
+    index_t bytes_kept = 0;        ///< bytes of `bytes` that are already in the right processes
     index_t bytes_kept_before = 0; ///< the same if process `r` plays rank `r`
 
-    /// A layout of ranks as one of the processes that play them.
+    /// Replaces the ranks of a layout by the processes that play them.
     RESHARD_DECL layout of_processes(layout const& ranks) const;
 };
 
-/// The relabelling that keeps the most bytes in their processes. Processes are the source's, and
-/// more if the target has more ranks. If no relabelling keeps more bytes, each rank keeps its
-/// process.
+/// The relabelling for which the most bytes stay in their processes. Processes are those of the
+/// source, and more if the target has more ranks. If no relabelling keeps more bytes, process `r`
+/// plays rank `r`.
 ///
-/// The result is exact. It solves an assignment problem between kinds of ranks; ranks of a kind
-/// hold the same boxes.
+/// The result is exact. The function solves an assignment problem between classes of ranks and
+/// classes of processes; members of a class hold the same boxes.
 ///
-/// \param processes_per_node a process only plays a rank instead of one on its own node, of
-///        this number; 0: any rank
-/// \throws error as `make_plan`
+/// \param processes_per_node the number of processes on a node: each rank stays on the node of the
+///        process with its number; 0: on any node
+/// \throws the errors of `make_plan`
 RESHARD_DECL relabelling best_relabelling(mapping const& program, layout const& source,
                                           layout const& target, holder_t processes_per_node = 0);
 

@@ -14,7 +14,7 @@
 #include <string>
 
 /// \file
-/// Simulates the time that bytes take over a network, and finds their bottleneck.
+/// Simulates how long bytes take over a network, and finds the bottleneck.
 
 namespace reshard {
 
@@ -24,9 +24,9 @@ class plan_flows;
 ///
 /// \par Units seconds from the beginning, bytes
 struct simulation {
-    using link_kind = network::link_kind; ///< what flows share
+    using link_kind = network::link_kind; ///< the resources that flows share
 
-    /// A time in which the rate is constant.
+    /// A time interval with a constant rate.
     struct interval {
         double begin = 0;
         double end = 0;
@@ -39,13 +39,12 @@ struct simulation {
         link_kind kind = {};
         holder_t number = 0; ///< of the rank, node or rack
         index_t bytes = 0;
-        double busy_seconds = 0;  ///< in which something moves
-        double utilisation = 0;   ///< the share of the bytes that it could have moved in all the
-                                  ///< time
-        double least_seconds = 0; ///< bytes over bandwidth and runs, after the shortest latency
+        double busy_seconds = 0;  ///< seconds in which bytes move
+        double utilisation = 0;   ///< bytes, divided by the bytes possible in all the time
+        double least_seconds = 0; ///< for bytes and runs at full speed, plus the shortest latency
 
-        /// In order. If there are more than `most_intervals`, neighbours are joined, with their
-        /// mean.
+        /// In order of time. If there are more than `most_intervals`, neighbours are joined, with
+        /// the mean of their rates.
         vector<interval> timeline;
 
         constexpr bool operator==(link const&) const = default;
@@ -54,11 +53,11 @@ struct simulation {
     static constexpr std::size_t most_intervals = 128;
 
     double seconds = 0;         ///< until the last flow ends
-    vector<link> links;         ///< those in use, by kind and number
-    vector<double> ended;       ///< when each flow ends
-    std::size_t bounded_by = 0; ///< of the links, the first with the greatest `least_seconds`
+    vector<link> links;         ///< links in use, by kind and number
+    vector<double> ended;       ///< by flow: the time when it ends
+    std::size_t bounded_by = 0; ///< index of the first link with the greatest `least_seconds`
 
-    /// No order of the same flows takes less; 0 if nothing moves.
+    /// No order of the same flows takes less time; 0 if no byte moves.
     double least_seconds() const { return links.empty() ? 0 : links[bounded_by].least_seconds; }
 
     bool operator==(simulation const&) const = default;
@@ -67,24 +66,25 @@ struct simulation {
 /// `the link out of node 3`, `the memory of rank 5`.
 RESHARD_DECL std::string name(simulation::link const& link);
 
-/// Runs flows, each as soon as it can, over links that are shared fairly (max-min): on every full
-/// link, a flow is only slower than another flow if something else limits it.
+/// Runs flows, each as soon as it can start, over links that are shared fairly (max-min): on a full
+/// link, a flow is slower than another flow only if something else limits it.
 ///
-/// Equal flows are simulated once. If more than 1,024 different ones are under way, the bandwidth
-/// of the first 1/64 that end is given to others when the last of these ends, so that 100,000 take
-/// seconds. The result does not depend on the order of the flows.
+/// Equal flows are simulated once. With more than 1,024 different flows at a time, the first 1/64
+/// that end are handled together: their bandwidth becomes free when the last of them ends. So
+/// 100,000 flows take seconds. The result does not depend on the order of the flows.
 ///
-/// \throws error with errc::usage for negative bytes or runs, or a flow that waits for one that
-///         is not before it; as `validate` of the network
+/// \throws error with errc::usage for negative bytes or runs, or for a flow that waits for a flow
+///         that is not before it; the errors of `validate` of the network
 RESHARD_DECL simulation simulate(std::span<simulated_flow const> flows, network const& over);
 
-/// The same for a plan. All bytes that one process gives another are one flow, and all flows begin
-/// at once; `ended` is by source, then by target. Relayed elements are a flow for each position of
-/// a tree, by tree and after the others, that begins when the first chunk of 1 MiB has arrived.
+/// The same for a plan. All bytes from one process to another are one flow, and all these flows
+/// begin at once; `ended` lists them by source, then by target. After them come the relayed
+/// elements: a flow for each position of each tree, by tree, which begins when the first chunk of 1
+/// MiB has arrived.
 ///
 /// \pre `flows.options().process_of(h) < processes` for every holder `h`
-/// \throws error with errc::overflow when the bytes of two processes do not fit 64 bits; see also
-///         above
+/// \throws error with errc::overflow if the bytes between two processes exceed 64 bits; the errors
+///         of `simulate` for flows
 RESHARD_DECL simulation simulate(plan_flows const& flows, network const& over);
 
 } // namespace reshard

@@ -32,36 +32,36 @@ struct text_span {
     constexpr bool operator==(text_span const&) const = default;
 };
 
-/// A piece of a name that has yet to be expanded.
+/// A part of a name that has to be expanded.
 struct segment {
     enum class kind_type : std::uint8_t {
-        text,        ///< itself
-        star,        ///< `*`: one or more digits, all that exist
-        placeholder, ///< `$LAYER_ID` or any other `$NAME`, perhaps `+ k` or `- k`
+        text,        ///< the text itself
+        star,        ///< `*`: all existing numbers, each of one or more digits
+        placeholder, ///< `$LAYER_ID` or another `$NAME`, optionally with `+ k` or `- k`
         array,       ///< `[a:b]`: the numbers from a to b - 1 after `_`
     };
 
     kind_type kind = kind_type::text;
     std::string text;  ///< the text, or the placeholder's name without `$`
-    index_t first = 0; ///< of an array; for a placeholder, the shift of the number
-    index_t last = 0;  ///< of an array
+    index_t first = 0; ///< for an array: `a`; for a placeholder: the shift of its number
+    index_t last = 0;  ///< for an array: `b`
 
     bool operator==(segment const&) const = default;
 };
 
-/// A tensor's name in a statement. The program that it belongs to knows its text.
+/// A tensor's name in a statement. The statement's program has the text of the name.
 struct name {
     enum class kind_type : std::uint8_t {
         nothing, ///< `_`
         text,    ///< a tensor; equal numbers are equal texts
-        fresh,   ///< a temporary that a macro made; no text can name it
+        fresh,   ///< a temporary that a macro made; no text in a program can name it
         pattern, ///< segments; `expand` leaves none
     };
 
     kind_type kind = kind_type::nothing;
     bool transposed = false; ///< `^T` follows it
     std::uint32_t id = 0;
-    text_span where; ///< in the text that the user wrote
+    text_span where; ///< position in the text that the user wrote
 };
 
 /// A word after the names, with its value if it has one.
@@ -70,7 +70,7 @@ struct attribute {
 
     std::string word;
     value_type value;
-    char quote = '"'; ///< quotes around a text
+    char quote = '"'; ///< the quotes around a text
     text_span where;
 
     /// Compares content; position and quotes do not count.
@@ -79,7 +79,7 @@ struct attribute {
     }
 };
 
-/// The attribute of that word, or null.
+/// The attribute with this word, or null.
 RESHARD_DECL attribute const* find_attribute(std::span<attribute const> list,
                                              std::string_view word);
 
@@ -88,24 +88,25 @@ struct origin {
     std::string macro;        ///< empty: written by the user
     std::uint32_t parent = 0; ///< the origin of the statement that was expanded
     text_span where;          ///< the user's statement
-    bool is_broken = false;   ///< it had an error: it only says which names have no value
-    index_t blocks = 0;       ///< of ranks, in the fused tensor that it makes or takes apart, or of
-                              ///< heads in one that `fused_qkv` takes apart; or 0
-    std::string attributes{}; ///< of a statement that makes a fused tensor from a fused tensor
-    bool is_axis_assumed = false; ///< the statement names none, and the macro has one of its own
+    bool is_broken = false;   ///< it had an error: it only lists the names that have no value
+    index_t blocks = 0;       ///< number of parts in the fused tensor that it makes or takes apart:
+                              ///< parts of ranks or, if `fused_qkv` takes the tensor apart, of
+                              ///< heads; 0 for other statements
+    std::string attributes{}; ///< for a fused tensor made from another: its attributes
+    bool is_axis_assumed = false; ///< the statement has no axis, so the macro uses its default
 
     bool operator==(origin const&) const = default;
 };
 
-/// `left -> right, attributes`. Its program has the names and the attributes. A statement is seven
-/// numbers, so that a program of a hundred thousand statements can be copied, not rebuilt.
+/// `left -> right, attributes`. The program stores the names and the attributes. A statement is
+/// seven numbers, so that a program of a hundred thousand statements can be copied, not rebuilt.
 struct statement {
-    std::uint32_t names = 0; ///< the first of its names; the right ones follow the left ones
+    std::uint32_t names = 0; ///< index of its first name; the right names follow the left names
     std::uint32_t left = 0;
     std::uint32_t right = 0;
-    std::uint32_t attributes = 0; ///< which list
+    std::uint32_t attributes = 0; ///< index of its list
     std::uint32_t origin = 0;
-    text_span where; ///< in the text that the user wrote
+    text_span where; ///< position in the text that the user wrote
 
     /// True if two statements of one program are the same statement.
     bool operator==(statement const&) const = default;

@@ -27,36 +27,36 @@ struct check_options {
 /// A loss of a source tensor, and the statement that causes it.
 struct data_loss {
     detail::loss lost;
-    std::string text;         ///< follows the tensor's key
-    text_span where = {};     ///< empty: no statement causes it, nothing uses the tensor
-    std::uint32_t origin = 0; ///< of the statement
+    std::string text;         ///< the words after the tensor's key
+    text_span where = {};     ///< the statement; empty if nothing uses the tensor
+    std::uint32_t origin = 0; ///< origin of the statement
 };
 
 /// The result of checking a program.
 struct program_report {
-    program code; ///< without macros; `describe(code, finding)` has the words
+    program code; ///< the program without macros; `describe(code, finding)` prints a finding
     vector<finding> findings;
-    detail::key_classes keys; ///< if the program has errors, only the known ones
+    detail::key_classes keys; ///< if the program has errors, only the keys that are known
     vector<data_loss> losses; ///< empty if there are errors
 
     bool ok() const;
     bool invertible() const { return ok() && losses.empty(); }
 };
 
-/// Why a program cannot be undone; empty if it can.
+/// The reason why a program cannot be undone; empty if it can.
 RESHARD_DECL std::string why_not_invertible(program_report const& of);
 
-/// The report on a program that has been expanded and lowered.
+/// Reports on a program that has been expanded and lowered.
 ///
 /// \pre `expanded.is_complete`
 RESHARD_DECL program_report check(expansion const& expanded, lowering const& lowered,
                                   catalog const& source, catalog const* target = nullptr);
 
-/// All findings about a program for the tensors of `source` and `target`, which may be unknown: the
-/// findings of `expand_all` and `lower_all`. If none is an error, also the findings of `check` on
-/// the mapping, each with its statement if it is known.
+/// All findings about a program for the tensors of `source` and `target`; the target may be
+/// unknown. They are the findings of `expand_all` and `lower_all`. If none is an error, they
+/// include the findings of `check` on the mapping, each with its statement if it is known.
 ///
-/// Each fault is one finding: its consequences are not reported.
+/// Each fault is reported once, without its consequences.
 RESHARD_DECL program_report check(program const& written, catalog const& source,
                                   catalog const* target = nullptr,
                                   check_options const& options = {});

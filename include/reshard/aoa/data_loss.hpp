@@ -20,19 +20,20 @@
 #include <variant>
 
 /// \file
-/// Which statements of a program destroy which elements.
+/// Finds the statements of a program that destroy elements.
 
 namespace reshard::aoa::detail {
 
-/// For each version of a name, the first wanted statement among the statements that read it or its
-/// results.
+/// For each version of a name, the first matching statement among the statements that depend on
+/// that version.
 ///
-/// One pass from the last version to the first: a statement's results come after its operands.
+/// One pass from the last version to the first is enough: a statement's results come after its
+/// operands.
 class downstream {
 public:
     static constexpr std::uint32_t none = name_chain::none;
 
-    /// `is_wanted` says whether a statement is wanted.
+    /// \param is_wanted says whether a statement matches
     downstream(program const& code, name_chain const& chain, auto const& is_wanted)
         : code_(code), first_(chain.version_count(), none), source_(code.text_count(), none) {
         for (auto version = static_cast<std::uint32_t>(chain.version_count()); version-- > 0;) {
@@ -45,7 +46,7 @@ public:
         }
     }
 
-    /// The number of the first wanted statement that depends on the source tensor of that key, or
+    /// The number of the first matching statement that depends on the source tensor `key`, or
     /// `none`.
     std::uint32_t of(std::string_view key) const {
         auto const id = code_.find(key);
@@ -69,7 +70,7 @@ private:
     vector<std::uint32_t> source_; ///< by text: the version of the source tensor
 };
 
-/// Finds the statements that destroy information; searches the program only if there are losses.
+/// Finds the statements that destroy information. Searches the program only if there are losses.
 class data_loss_finder {
 public:
     data_loss_finder(program const& code, lowering const& lowered)
@@ -97,7 +98,7 @@ public:
         return result;
     }
 
-    /// Whether all lost elements of a tensor are in values that nothing uses.
+    /// Whether all lost elements of a tensor are in values that no statement or target uses.
     bool is_dropped(loss const& lost, source_usage const& used) const {
         auto const match = dropped_.find(lost.source);
         if (lost.type != loss::kind::unused || match == dropped_.end())
@@ -154,7 +155,7 @@ private:
         return position->second->of(key);
     }
 
-    /// The statement that takes only a part of the tensor.
+    /// The statement that takes only some elements of the tensor.
     std::uint32_t cut_of(std::string_view key) {
         if (!cuts_)
             cuts_.emplace(code_, chain(), [&](statement const& statement) {
@@ -174,7 +175,8 @@ private:
 
     program const& code_;
     lowering const& lowered_;
-    /// For each source tensor, the dropped values that have elements of it, and the boxes of these.
+    /// For each source tensor: the dropped values that contain elements of it, and the boxes of
+    /// these elements.
     std::unordered_map<key_id, vector<std::pair<std::size_t, box>>> dropped_;
     std::unordered_map<std::string_view, std::uint32_t> removals_;
     std::map<data_type, std::optional<downstream>> roundings_;

@@ -19,19 +19,20 @@
 #include <string_view>
 
 /// \file
-/// The second half of `lower`: defines the keys of the target, or the tensors that the program
-/// leaves over. Optimizer state follows its parameter.
+/// The second half of `lower`: defines the keys of the target or, without a target, the tensors
+/// that remain after the program. Optimizer state follows its parameter.
 
 namespace reshard::aoa::detail {
 
-/// The statements of a program whose placeholders match nothing, by the keys that they would make.
+/// The statements of a program whose placeholders match no key, by the keys that they would make.
 class missing_makers {
 public:
-    /// Refers to the program, which must live as long.
+    /// \pre the program outlives this object
     explicit missing_makers(program const& code);
 
-    /// Advice about `parameter`, which no statement makes: to look at the statement that would make
-    /// it, if its placeholders match nothing, or else to add a statement.
+    /// Advice about `parameter`, which no statement makes. If the placeholders of a statement that
+    /// would make it match no key, the advice names that statement; otherwise it proposes a new
+    /// statement.
     std::string advice(std::string_view parameter);
 
 private:
@@ -40,47 +41,49 @@ private:
     program const& code_;
     pattern_index index_;
     vector<std::size_t> makers_;               ///< by pattern: the index of the unmatched statement
-    mutable std::int64_t searches_left_ = 256; ///< each looks at many patterns
+    mutable std::int64_t searches_left_ = 256; ///< a limit, since each search is slow
 };
 
-/// Defines each key of the target, in order. If the target is unknown, defines each tensor that
-/// nothing reads: tensors of the source, and results of statements.
+/// Defines each key of the target, in order. If the target is unknown, defines each tensor that no
+/// statement reads: tensors of the source, and results of statements.
 ///
-/// \par Source 4.10 of the description of AOA; there `a -> c, axis=0` does not count as reading `a`
+/// \par Source section 4.10 of the description of AOA; there `a -> c, axis=0` does not count as
+///             reading `a`
 RESHARD_DECL void define_outputs(lower_context& context);
 
-/// Refuses scales unless there is one for each block of their tensor.
+/// Refuses scales unless each block of their tensor has exactly one.
 RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const& scales,
                                index_vector const& block);
 
-/// `'a', 'b' and 3 more`, of `count` in all.
+/// For example `'a', 'b' and 3 more`, for `count` keys in total.
 RESHARD_DECL std::string listed(vector<std::string> const& quoted, std::size_t count);
 
-/// Fails because only some, or none, of the tensors that make up `parameter` have that state.
+/// Fails because not all tensors that make up `parameter` have the state.
 [[noreturn]] RESHARD_DECL void fail_without_state(source_names const& source,
                                                   bound_value const& parameter,
                                                   state_suffix const& state,
                                                   std::string const& key);
 
-/// Whether the tensors that a value is made of have that state; empty if only some have it.
+/// Whether the tensors of a value have the state; std::nullopt if only some of them have it.
 RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_value const& parameter,
                                            state_suffix const& state);
 
 /// The state `key` of the parameter with the value `parameter`: the same boxes of its sources'
-/// states, in the data type of these, and zeros for zeros of the parameter. A scalar state is the
-/// first source's state; scales belong to their tensors' blocks.
+/// states, in the states' data type, and zeros for zeros of the parameter. A scalar state is the
+/// first source's state. Scales follow the blocks of their tensors.
 ///
-/// \throws     error with errc::unknown_key when a source has no such state, errc::shape_mismatch
-///             when it has another shape than its parameter, or errc::dtype_mismatch when the
-///             states of the sources differ in type
+/// \throws     error with errc::unknown_key if a source has no such state, with
+///             errc::shape_mismatch if the state's shape differs from the parameter's, with
+///             errc::dtype_mismatch if the states of the sources differ in type
 /// \pre        `parameter` is made of at least one source
-/// \par Source 4.8 of the description of AOA; there a parameter's cast is applied to its state too
+/// \par Source section 4.8 of the description of AOA; there a parameter's cast is applied to its
+///             state too
 RESHARD_DECL expression state_of(source_names const& source, bound_value const& parameter,
                                  state_suffix const& state, std::string const& key);
 
-/// Relates the scalar states of all sources of a parameter, which have to be equal.
+/// Records that the scalar states of all sources of a parameter have to be equal.
 ///
-/// \throws error with errc::shape_mismatch or errc::dtype_mismatch if they cannot be
+/// \throws error with errc::shape_mismatch or errc::dtype_mismatch if they cannot be equal
 RESHARD_DECL void relate_numbers(lower_context& context, bound_value const& parameter,
                                  state_suffix const& state);
 

@@ -14,7 +14,7 @@
 #include <optional>
 
 /// \file
-/// Program to program: macros become statements.
+/// Expands the macros of a program into statements.
 
 namespace reshard::aoa {
 
@@ -24,38 +24,39 @@ enum class on_no_match { ignore, warn, error };
 /// Options of `expand`.
 struct expand_options {
     on_no_match no_match = on_no_match::warn;
-    vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
-    bool reverse = false; ///< the program will run backwards: the source has the names on the right
-    std::size_t max_names = 4'194'304; ///< in all statements together, those in between included
-    std::size_t max_characters = 268'435'456; ///< of their names and attributes, counted likewise
+    vector<state_suffix> state_suffixes = default_state_suffixes(); ///< tried in this order
+    bool reverse = false;              ///< runs backwards: the right sides name source tensors
+    std::size_t max_names = 4'194'304; ///< limit, including intermediate statements
+    std::size_t max_characters = 268'435'456; ///< limit for names and attributes together
     std::size_t max_steps =
-        16'777'216; ///< keys compared with patterns, statements followed to find
-                    ///< how a tensor is cut
+        16'777'216; ///< limit for comparisons of keys with patterns, and for statements that are
+                    ///< followed to find how a tensor is cut
 };
 
 /// A program without macros, and the findings about it.
 struct expansion {
     program code;
-    vector<finding> findings;             ///< `describe(code, finding)` has the words
-    std::optional<errc> first_error = {}; ///< of the first finding that is an error
+    vector<finding> findings;             ///< `describe(code, finding)` prints a finding
+    std::optional<errc> first_error = {}; ///< code of the first finding that is an error
     bool is_complete = true; ///< false: a limit ended the expansion, and `code` still has macros
 };
 
-/// The expanded statements of `written`, which reads the tensors of `source` and makes the tensors
-/// of `target`, which may be unknown.
+/// Expands the statements of `written`. The program reads the tensors of `source` and makes the
+/// tensors of `target`, which may be unknown.
 ///
 /// Every error is a finding, and the other statements are still expanded. The results of a
 /// statement with an error have no value, and `lower_all` skips statements that read them.
 ///
 /// \post       if the expansion is complete, no name of the result has a placeholder, an array, a
 ///             star or `^T`, and no word of a macro remains
-/// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), 3 of its description; there they
-///             rewrite text, here they replace nodes, and temporaries cannot collide with a name
+/// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), section 3 of its description;
+///             there they rewrite text, here they replace nodes, and temporaries cannot collide
+///             with a name
 RESHARD_DECL expansion expand_all(program const& written, catalog const& source,
                                   catalog const* target = nullptr,
                                   expand_options const& options = {});
 
-/// The same; the first error is thrown.
+/// As `expand_all`, but throws the first error.
 ///
 /// \throws error with errc::bad_macro, errc::unknown_key, errc::shape_mismatch or
 ///         errc::limit_exceeded, with the position in the text, a caret and the chain of macros

@@ -23,17 +23,17 @@ using reshard::detail::severity;
 
 /// A finding, and its position in the program.
 ///
-/// `code` is for programs: the name of an error's `errc`. For a warning or note, it is one of
-/// `no_match`, `no_effect`, `joined`, `unknown_parts`, `fused_axis`, `cut_group`, `plain_concat`,
-/// `left_state`, `other_dtype`, `head_size`, `shadowed`, `replaced`, `overwritten` and, if a whole
-/// program is checked, `not_used`, `unused` and `rounded`.
+/// `code` is machine-readable. For an error, it is the name of its `errc`. For a warning or note,
+/// it is one of `no_match`, `no_effect`, `joined`, `unknown_parts`, `fused_axis`, `cut_group`,
+/// `plain_concat`, `left_state`, `other_dtype`, `head_size`, `shadowed`, `replaced`, `overwritten`
+/// and, if a full program is checked, `not_used`, `unused` and `rounded`.
 struct finding {
     severity level = severity::warning;
     std::string code;
-    std::string key; ///< the tensor that it is about, or empty
+    std::string key; ///< the tensor of the finding, or empty
     std::string message;
-    text_span where;          ///< in the text that the user wrote
-    std::uint32_t origin = 0; ///< of the statement that it is about
+    text_span where;          ///< position in the text that the user wrote
+    std::uint32_t origin = 0; ///< origin of the statement with the finding
 
     bool operator==(finding const&) const = default;
 };
@@ -41,31 +41,32 @@ struct finding {
 /// The first error among findings, or null.
 RESHARD_DECL finding const* first_error_of(std::span<finding const> findings);
 
-/// The error of one statement, before its position is added.
+/// An error in one statement, before its position is added.
 struct statement_error {
     errc code;
     std::string message;
-    text_span where; ///< empty: the whole statement
+    text_span where; ///< empty: the full statement
     std::string key = {};
 };
 
-/// A statement needs a value that an earlier error prevented; that error is enough.
+/// Thrown by a statement that needs a value which an earlier error prevented. The earlier error has
+/// been reported.
 struct no_value {};
 
-/// The macros that made a statement, the last one first, each as `fused_ffn from model.aoa:1:1`.
+/// The macros that made a statement, the last macro first, each in the form `fused_ffn from
+/// model.aoa:1:1`.
 RESHARD_DECL vector<std::string> macro_chain(program const& whole_program, std::uint32_t origin);
 
 /// The kind of a finding in messages: the code of an error, otherwise its severity.
 RESHARD_DECL std::string kind_of(finding const& finding);
 
-/// A finding in words that begin with its kind: position, sentence, the line with a caret, the
-/// chain.
+/// A finding as text: kind, position, sentence, the line with a caret, and the chain of macros.
 RESHARD_DECL std::string describe_as(program const& whole_program, finding const& finding,
                                      std::string const& kind);
 
-/// The sentence of a finding, the line with a caret, and the chain of macros.
+/// A finding as text: the sentence, the line with a caret, and the chain of macros.
 ///
-/// \par Source `model.aoa:3:9: shape mismatch: ...`; notes and warnings say their severity instead
+/// \par Source `model.aoa:3:9: shape mismatch: ...`; notes and warnings start with their severity
 inline std::string describe(program const& whole_program, finding const& finding) {
     return describe_as(whole_program, finding, kind_of(finding) + ": ");
 }

@@ -19,7 +19,7 @@
 #include <utility>
 
 /// \file
-/// The grammar of the language, and the tree that it fills. The only header that sees Spirit X3.
+/// The grammar of the language, and the tree that it fills. No other header includes Spirit X3.
 
 namespace reshard::aoa::syntax {
 
@@ -48,10 +48,10 @@ namespace reshard::aoa::syntax {
 
 namespace x3 = boost::spirit::x3;
 
-/// The beginning of the text, in the context of the parser.
+/// The beginning of the text; a tag in the parser's context.
 struct text_begin;
 
-/// Writes the position of a rule's match into its result.
+/// Writes the position of a rule's match into the rule's result.
 struct placed {
     template <class Iterator, class Tree, class Context>
     void on_success(Iterator const& first, Iterator const& last, Tree& tree,
@@ -63,7 +63,7 @@ struct placed {
     }
 };
 
-/// Makes a segment of two numbers an array.
+/// Makes an array of a segment with two numbers.
 struct array_rule {
     template <class Iterator, class Context>
     void on_success(Iterator const&, Iterator const&, segment& tree, Context const&) {
@@ -214,7 +214,7 @@ inline auto const name_body_def =
      (!reserved >> &(x3::char_("a-zA-Z_*") | placeholder) >>
       x3::lexeme[+(plain[add_segment] | star[add_segment] | placeholder[add_segment])])) >>
     -array[add_segment] >> x3::no_skip[-mark[set_transposed]];
-inline auto const one_name_def = name_body; // so that one_name gets its position
+inline auto const one_name_def = name_body; // a separate rule, so that one_name gets its position
 inline auto const next_name_def = one_name;
 
 inline auto const reserved_def = word[only_reserved];

@@ -16,94 +16,94 @@
 #include <string>
 
 /// \file
-/// Program to mapping: the sources of each target tensor.
+/// Lowers a program to a mapping: the sources of each target tensor.
 
 namespace reshard::aoa {
 
-/// Which data types a target may have if they differ from the program's.
+/// The data types that a target may have if they differ from the program's.
 enum class dtype_policy {
-    equal, ///< no others: the program has to cast
-    widen, ///< a type that holds every value of the program's type
+    equal, ///< none: the program has to cast
+    widen, ///< any type that represents every value of the program's type
 };
 
 /// Options of `lower`.
 struct lower_options {
     dtype_policy policy = dtype_policy::equal;
-    std::size_t max_pieces = 8'388'608; ///< of all values together, those in between included
-    bool leave_unexpected = false; ///< a key of the target that nothing makes is not an error: the
-                                   ///< mapping lacks it, and `lowering::unexpected` has it
+    std::size_t max_pieces = 8'388'608; ///< limit, including intermediate values
+    bool leave_unexpected = false; ///< a target key that no statement makes is not an error: the
+                                   ///< mapping omits it, and `lowering::unexpected` lists it
 };
 
-/// A value that a statement makes and nothing reads: neither a statement nor a target.
+/// A value that a statement makes, and that neither a statement nor a target reads.
 struct dropped_value {
     std::string key;
-    text_span where; ///< of the name that it was bound to
+    text_span where; ///< position of the name that it was bound to
     std::uint32_t origin = 0;
     expression value;
-    bool is_reported = false; ///< a finding says that another value took its name
+    bool is_reported = false; ///< a finding reports that another value took its name
 };
 
 /// A mapping, and the findings about the program.
 struct lowering {
     mapping map;
     vector<finding> findings;
-    std::optional<errc> first_error = {}; ///< of the first finding that is an error
-    vector<dropped_value> dropped = {};   ///< if the target is known
-    vector<std::uint32_t> idle = {};      ///< statements that change nothing, by number
-    vector<std::string> unexpected = {};  ///< keys of the target that nothing makes
+    std::optional<errc> first_error = {}; ///< code of the first finding that is an error
+    vector<dropped_value> dropped = {};   ///< filled if the target is known
+    vector<std::uint32_t> idle = {};      ///< numbers of statements that have no effect
+    vector<std::string> unexpected = {};  ///< target keys that no statement makes
 };
 
 namespace detail {
 
-/// Warnings about values that nothing uses, one for each name that the user wrote.
+/// Warnings about values that are not used, one for each name that the user wrote.
 ///
 /// \pre the lowering has no errors
 RESHARD_DECL vector<finding> dropped_findings(lowering const& lowered);
 
-/// The other tensors that are missing for the same reason as in the first error, each once.
+/// The other tensors that are missing for the same reason as the first error's tensor, each once.
 ///
 /// \pre there is an error
 RESHARD_DECL vector<std::string> equally_missing(vector<finding> const& findings);
 
-/// `the same holds for 'a', 'b' and 3 more`; empty without keys.
+/// For example `the same holds for 'a', 'b' and 3 more`; empty without keys.
 RESHARD_DECL std::string same_for(vector<std::string> const& keys);
 
 } // namespace detail
 
 /// Runs an expanded program on the tensors of `source`. Returns the sources of each tensor of
-/// `target` or, if the target is unknown, of each tensor that the program leaves over.
+/// `target` or, if the target is unknown, of each tensor that remains after the program.
 ///
-/// Every error is a finding; a statement that reads a name without a value after an error is
-/// skipped.
+/// Every error is a finding. A statement is skipped if it reads a name that has no value because of
+/// an error.
 RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
                                 catalog const* target = nullptr, lower_options const& options = {});
 
-/// The same; the first error is thrown.
+/// As `lower_all`, but throws the first error.
 ///
-/// A key of the target that no statement makes is the source tensor of that name. Optimizer state
-/// follows its parameter.
+/// A target key that no statement makes is the source tensor of that name. Optimizer state follows
+/// its parameter.
 ///
 /// \throws     error, with the position in the text, a caret and the chain of macros:
 ///             errc::unknown_key, errc::shape_mismatch, errc::dtype_mismatch, errc::syntax for
 ///             attributes that do not fit, errc::unsupported
-/// \par Source 4 of the description of AOA (PaddlePaddle flex_checkpoint); there definitions are
-///             not compared with the target's shapes, types only by parts of their names, and
-///             tensors made of a removed tensor stay unfilled
+/// \par Source section 4 of the description of AOA (PaddlePaddle flex_checkpoint); there
+///             definitions are not compared with the target's shapes, types are compared only by
+///             parts of their names, and tensors made of a removed tensor stay unfilled
 RESHARD_DECL mapping lower(program const& expanded, catalog const& source,
                            catalog const* target = nullptr, lower_options const& options = {});
 
-/// The mapping of a program as it was written: expanded, then lowered. With this function, a
+/// The mapping of a program as the user wrote it: expands and lowers it. With this function, a
 /// program is an `any_program`.
 ///
 /// \throws error as `expand` and `lower`
 RESHARD_DECL mapping mapping_of(program const& written, catalog const& source,
                                 catalog const* target = nullptr);
 
-/// The same for `options::program`, with findings: `tell` gets each warning and note, and
-/// `describe(expanded, finding)` puts it into words.
+/// As `mapping_of`, for `options::program`, with findings: `tell` receives each warning and note,
+/// and `describe(expanded, finding)` prints it.
 ///
 /// \par Collective `tell` is called on every rank that runs the program, with the same findings; if
-///                 a plan is found in the cache, the program does not run and nothing is reported
+///                 the cache has a plan, the program does not run, and `tell` is not called
 RESHARD_DECL std::function<mapping(catalog const& source, catalog const* target)>
 with_findings(program written,
               std::function<void(program const& expanded, finding const& finding)> tell);

@@ -15,18 +15,18 @@
 #include <unordered_set>
 
 /// \file
-/// Turns an error of a statement into a finding, with the names that the user wrote, never with
-/// names of temporaries.
+/// Turns a statement's error into a finding. Its message has the names that the user wrote, and
+/// never names of temporaries.
 
 namespace reshard::aoa {
 
 namespace detail {
 
-/// The statements that macros have made from one statement of the user, for one set of numbers: the
-/// statements that temporaries connect.
+/// The statements that macros have made from one of the user's statements, for one combination of
+/// numbers. Temporaries connect these statements.
 class statement_group {
 public:
-    /// Finds the group of a statement; a statement that is not in the program is alone.
+    /// Finds the group of a statement. A statement that is not in the program is a group by itself.
     statement_group(program const& whole_program, statement const& statement);
 
     std::span<statement const> statements() const { return {first_, last_}; }
@@ -48,13 +48,13 @@ private:
 /// The ending of the temporary for `x^T`, after the name of `x`.
 inline constexpr std::string_view transposed_ending = "_transpose_tmp";
 
-/// A name as the user would write it, without `^T`; for a temporary, the name of the tensor in its
-/// place.
+/// A name as the user would write it, without `^T`. For a temporary, it is the name of the tensor
+/// that the temporary replaces.
 RESHARD_DECL std::string written_name(program const& whole_program, name const& name);
 
-/// A statement that macros have made, as messages show it: the user's statement, with the names of
-/// the tensors that the error is about. Empty if this equals the text. A statement without
-/// temporaries is shown as it is.
+/// The user's statement in the form that messages show: with the names of the tensors to which the
+/// error applies. Empty if this equals the text. A statement without temporaries is printed
+/// unchanged.
 RESHARD_DECL std::string shown_statement(program const& whole_program, statement const& statement);
 
 RESHARD_DECL vector<name> written_behind(program const& whole_program, statement const& statement,
@@ -62,12 +62,12 @@ RESHARD_DECL vector<name> written_behind(program const& whole_program, statement
 
 RESHARD_DECL std::string plain_text(program const& whole_program, name const& name);
 
-/// A statement's name as messages show it: `x^T` for a transpose that a macro has made, `a, b` for
-/// a temporary of both, and the whole tensor for a part of it.
+/// A statement's name in the form that messages show: `x^T` for a transpose by a macro, `a, b` for
+/// a temporary of both tensors, and the full tensor for a part of it.
 RESHARD_DECL std::string shown_name(program const& whole_program, statement const& statement,
                                     name const& which);
 
-/// The tensor that a name of a statement means, or the first tensor that it has a part of.
+/// The tensor of a statement's name, or the first tensor that the name has a part of.
 inline std::string shown_key(program const& whole_program, statement const& statement,
                              name const& which) {
     return plain_text(whole_program, written_behind(whole_program, statement, which).front());
@@ -75,17 +75,17 @@ inline std::string shown_key(program const& whole_program, statement const& stat
 
 } // namespace detail
 
-/// The subject of a statement: the first tensor that it names.
+/// The first tensor in a statement.
 RESHARD_DECL std::string first_key(program const& whole_program, statement const& statement);
 
-/// The tensor that an error in a statement is about, if its sentence uses another name.
+/// The tensor of an error in a statement, if the message names another tensor than the statement.
 RESHARD_DECL std::string key_of(program const& whole_program, statement const& statement,
                                 std::string const& called);
 
 namespace detail {
 
-/// Turns an error in a statement into a finding. If the error names no tensor, it is about the
-/// first one.
+/// Turns an error in a statement into a finding. If the error has no tensor, the finding gets the
+/// first tensor of the statement.
 RESHARD_DECL finding make_finding(program const& whole_program, statement const& statement,
                                   statement_error const& error);
 

@@ -20,63 +20,64 @@
 #include <utility>
 
 /// \file
-/// The effect of one statement's attributes on its tensors: calls of the algebra, from left to
+/// Applies the attributes of one statement to its tensors, as calls of the algebra from left to
 /// right.
 
 namespace reshard::aoa::detail {
 
-/// The integers of `[1, 0]`; blanks do not count.
+/// The integers of a list such as `[1, 0]`; blanks are ignored.
 ///
 /// \throws     statement_error with errc::syntax for anything else
-/// \par Source there any text is evaluated, and `1, 0` or `(1, 0)` change the shape and move
-///             nothing
+/// \par Source the original evaluates any text, and `1, 0` or `(1, 0)` change the shape but move no
+///             element
 RESHARD_DECL vector<index_t> parse_list(attribute const& of);
 
-/// The entries of `[128, *]`: integers, and nothing for `*`.
+/// The entries of a list such as `[128, *]`: integers, and std::nullopt for `*`.
 ///
 /// \throws statement_error with errc::syntax for anything else
 RESHARD_DECL vector<std::optional<index_t>> parse_extents(attribute const& of);
 
-/// The ranges of `[0:128, :, 4:]`.
+/// The ranges of a list such as `[0:128, :, 4:]`.
 ///
 /// \throws statement_error with errc::syntax for anything else
 RESHARD_DECL vector<axis_range> parse_ranges(attribute const& of);
 
 /// Refuses an attribute that no statement can have.
 ///
-/// \throws statement_error with errc::syntax for an unknown attribute, or a value of another
-///         kind than the word has
+/// \throws statement_error with errc::syntax for an unknown attribute, or for a value of the wrong
+///         kind
 RESHARD_DECL void check_attribute(attribute const& attribute);
 
-/// Refuses an attribute whose text says nothing: no data type, or no list.
+/// Refuses an attribute whose text is not a valid data type or list.
 ///
-/// \pre    `check_attribute` lets it pass
+/// \pre    `check_attribute` accepts the attribute
 /// \throws statement_error with errc::dtype_mismatch or errc::syntax
 RESHARD_DECL void check_text(attribute const& attribute);
 
 /// The axis of a tensor that an attribute names; a negative axis counts from the end.
 ///
-/// \pre    its value is a number
+/// \pre    the attribute's value is a number
 /// \throws error with errc::shape_mismatch for an axis that does not exist
 RESHARD_DECL std::size_t axis_in(attribute const& attribute, expression const& tensor);
 
 /// A remark about a statement that is not an error.
 struct operation_remark {
-    std::string code; ///< as in `finding`
+    std::string code; ///< same as `finding::code`
     std::string key;
     std::string message;
 };
 
-/// Runs one statement on expressions, which are copied only if nothing changes them.
+/// Runs one statement on expressions. They are copied only if an attribute changes them.
 ///
 /// Attributes apply from left to right. Attributes before the `axis` of a concat apply to each
 /// operand, and attributes after the `axis` of a split apply to each part.
 class operation {
 public:
-    /// The name of an operand or a result in messages, by its number; results come after operands.
+    /// Returns the name of an operand or a result for messages, by number; results follow operands.
     using caller = std::function<std::string(std::size_t)>;
 
-    /// The operands have to outlive this object; the statement makes `result_count` tensors.
+    /// \pre the operands outlive this object. \param result_count the number of the statement's
+    ///      results
     operation(vector<expression const*> operands, caller called, std::size_t result_count)
         : values_(std::move(operands)),
           called_(std::move(called)),
@@ -84,13 +85,13 @@ public:
           is_concat_(values_.size() > 1),
           result_count_(result_count) {}
 
-    /// Sets the shape that the target wants for the first result; null if it is not known.
+    /// Sets the target's shape of the first result; null if it is unknown.
     void expect(index_vector const* wanted) { wanted_ = wanted; }
 
-    /// Sets the budget from which pieces are taken.
+    /// Sets the budget for pieces.
     void allow(budget& pieces) { pieces_ = &pieces; }
 
-    /// The tensors that the statement makes.
+    /// Runs the statement, and returns its results.
     ///
     /// \throws statement_error with errc::syntax for attributes that the statement cannot have,
     ///         errc::shape_mismatch, errc::dtype_mismatch, errc::unsupported or
@@ -104,19 +105,20 @@ private:
     std::string operand_name(std::size_t k) const { return called_ ? called_(k) : std::string(); }
     std::string result_name(std::size_t k) const { return operand_name(operands_ + k); }
 
-    /// The name of value number `k`; it is a result after the `axis` that makes the results.
+    /// The name of value number `k`: an operand, or a result after the `axis` that makes the
+    /// results.
     std::string value_name(std::size_t k) const {
         return made_results_ ? result_name(k) : operand_name(k);
     }
 
     void apply(vector<attribute> const& list, std::size_t i);
 
-    /// Runs the concat or the split of the statement; for one tensor, `axis` has no effect.
+    /// Runs the concat or split of the statement. For a single tensor, `axis` has no effect.
     void join(vector<attribute> const& list, std::size_t i);
 
     [[noreturn]] void refuse_pieces() const;
 
-    /// Refuses a concat of more pieces than allowed, before it takes memory for them.
+    /// Refuses a concat of too many pieces before memory is allocated for them.
     void check_pieces() const;
 
     void become(vector<expression> expressions);
@@ -125,18 +127,18 @@ private:
 
     vector<index_t> sized(attribute const& sizes, std::size_t count) const;
 
-    /// Refuses operands of a concat that do not have the extents that the statement gives them.
+    /// Refuses a concat's operands if their extents differ from the statement's `sizes`.
     void check_extents(attribute const& sizes, std::size_t axis) const;
 
     void check_sizes(vector<attribute> const& list, std::size_t i) const;
 
     void cast_to(attribute const& attribute);
 
-    /// Applies `src_dtype` and `dst_dtype`, which occur together, in this order; a reversed program
-    /// needs the first.
+    /// Applies `src_dtype` and `dst_dtype`, which occur together in this order. `src_dtype` is for
+    /// the reversed program.
     void cast_between(vector<attribute> const& list, std::size_t i);
 
-    /// Adds a remark about the first value that does not have the type that `src_dtype` names.
+    /// Adds a remark about the first value whose type differs from `src_dtype`.
     void remark_other_types(data_type dtype);
 
     void each_value(attribute const& attribute, std::string_view noun, auto const& function) {
@@ -149,7 +151,7 @@ private:
         become(std::move(expressions));
     }
 
-    /// Calls an operation of the algebra; adds the operation, its tensor and its position to an
+    /// Calls an operation of the algebra. Adds the operation, its tensor and its position to an
     /// error.
     template <class KeyOf, class Call>
     void at(attribute const& attribute, std::string_view noun, KeyOf const& key_of,
@@ -181,10 +183,10 @@ private:
     bool is_concat_;
     std::size_t result_count_;
     bool joined_ = false;
-    bool made_results_ = false; ///< the values are the statement's results, not its operands
+    bool made_results_ = false; ///< `values_` are the statement's results, not its operands
     index_vector const* wanted_ = nullptr;
-    budget* pieces_ = nullptr; ///< null: each operation has a separate limit
-    piece_limit limit_;        ///< of the attribute that is applied
+    budget* pieces_ = nullptr; ///< null: each operation has its separate limit
+    piece_limit limit_;        ///< limit of the current attribute
     vector<operation_remark> remarks_;
 };
 

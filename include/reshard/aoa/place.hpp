@@ -13,11 +13,11 @@
 #include <string_view>
 
 /// \file
-/// Positions in a text as people count them, and the line around a position with a caret.
+/// Positions in a text by line and column, and the line around a position with a caret.
 
 namespace reshard::aoa {
 
-/// A line and a column, both from 1. A column is a character of UTF-8, not a byte.
+/// A line and a column, both counted from 1. A column is a UTF-8 character, not a byte.
 struct place {
     std::size_t line = 1;
     std::size_t column = 1;
@@ -27,13 +27,14 @@ struct place {
 
 namespace detail {
 
-/// The number of characters that begin in a piece of UTF-8.
+/// The number of characters that begin in a piece of UTF-8 text.
 constexpr std::size_t characters(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count_if(
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-/// The offset at which the character of a byte of UTF-8 begins; `offset` itself in other text.
+/// The offset of the first byte of a UTF-8 character that contains byte `offset`; `offset` itself
+/// in other text.
 constexpr std::size_t character_begin(std::string_view text, std::size_t offset) {
     std::size_t begin = offset;
     while (begin > 0 && begin < text.size() && offset - begin < 4 &&
@@ -42,15 +43,15 @@ constexpr std::size_t character_begin(std::string_view text, std::size_t offset)
     return offset - begin < 4 ? begin : offset;
 }
 
-/// The first bytes of a text, at most `most`, without a partial character.
+/// The first bytes of a text, at most `most`, without an incomplete character.
 constexpr std::string_view beginning(std::string_view text, std::size_t most) {
     return text.substr(0, character_begin(text, std::min(most, text.size())));
 }
 
-/// True for the characters that end a line, alone or as `\r\n`.
+/// True for the characters that end a line, alone or together as `\r\n`.
 constexpr bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
-/// The separator of statements on one line of a configuration in JSON.
+/// The separator of statements on the same line of a JSON configuration.
 inline constexpr char between_statements = '\v';
 
 constexpr bool ends_statement(char c) { return ends_line(c) || c == between_statements; }
@@ -89,28 +90,27 @@ constexpr place place_of(std::string_view text, std::size_t offset) {
 
 namespace detail {
 
-/// A line, and below it a caret under one of its bytes, both indented; no new line at the end.
+/// A line with a caret below one of its bytes, both indented, without a final line break.
 ///
-/// A line of more than a hundred bytes is cut around the caret: programs write such lines, and
-/// people do not.
+/// A line of more than a hundred bytes is shortened around the caret: programs generate such lines.
 RESHARD_DECL std::string excerpt(line_place at);
 
-/// The same for the line around the byte `offset` of a text.
+/// The excerpt for the line around byte `offset` of a text.
 inline std::string excerpt(std::string_view text, std::size_t offset) {
     return excerpt(line_around(text, std::min(offset, text.size())));
 }
 
-/// `file:line:column`, or `program:line:column` for a text that came from no file.
+/// `file:line:column`, or `program:line:column` for a text without a file.
 RESHARD_DECL std::string place_text(std::string_view file, place const& at);
 
-/// The same for the byte `offset` of a text.
+/// The position of byte `offset` of a text, in the same form.
 inline std::string place_text(std::string_view file, std::string_view text, std::size_t offset) {
     return place_text(file, place_of(text, offset));
 }
 
 /// The beginnings of a text's lines, and the number of characters before a byte.
 ///
-/// A value without the text, which has to be passed again with each query. The answers equal the
+/// The object does not store the text, so each query needs it again. The answers are the
 /// results of `place_of`, in time proportional to the logarithm of the number of lines.
 class line_index {
 public:
@@ -130,11 +130,11 @@ private:
 
     std::size_t line_of(std::size_t offset) const;
 
-    /// How many characters begin before a byte.
+    /// The number of characters that begin before a byte.
     std::size_t characters(std::string_view text, std::size_t offset) const;
 
-    vector<std::uint32_t> begins_{0};     ///< of each line
-    vector<std::uint32_t> characters_{0}; ///< before each `stride` bytes
+    vector<std::uint32_t> begins_{0};     ///< offset of each line
+    vector<std::uint32_t> characters_{0}; ///< number of characters before each `stride` bytes
 };
 
 } // namespace detail

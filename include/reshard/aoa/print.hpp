@@ -14,8 +14,8 @@
 #include <string_view>
 
 /// \file
-/// Program to text: `parse(print(p)) == p` up to the names of temporaries. `format` keeps comments
-/// and aligns arrows.
+/// Prints programs: `parse(print(p)) == p` except for the names of temporaries. `format` keeps
+/// comments and aligns arrows.
 
 namespace reshard::aoa {
 
@@ -24,67 +24,68 @@ RESHARD_DECL vector<std::string>
 print_lines(program const& whole_program,
             std::function<bool(std::string_view)> const& is_taken = {});
 
-/// The program as text, one statement on each line.
+/// The program as text, with one statement on each line.
 ///
-/// \post `parse(print(p)) == p` when `p` has no temporaries, else the same up to their names
+/// \post `parse(print(p)) == p` if `p` has no temporaries; otherwise equal except for their names
 RESHARD_DECL std::string print(program const& whole_program,
                                std::function<bool(std::string_view)> const& is_taken = {});
 
-/// The same for a program that will be parsed again with these tensors. No temporary gets the name
-/// of one of them, because the program would then make that tensor.
+/// Prints a program that will be parsed again with these tensors. No temporary gets the name of
+/// such a tensor, because the program would then make the tensor.
 RESHARD_DECL std::string print(program const& whole_program, catalog const& source,
                                catalog const& target);
 
 namespace detail {
 
-/// The comments of one statement and of the lines after it, each from `#` on, without trailing
-/// blanks.
+/// The comments in a statement and in the lines after it. Each is the text from `#` on, without
+/// trailing blanks.
 struct statement_comments {
     vector<std::string> inside; ///< between the lines of the statement
-    std::string behind;         ///< at the end of the statement's last line, or empty
-    vector<std::string> below;  ///< in separate lines; an empty text for empty lines
+    std::string behind;         ///< at the end of the statement's last line; may be empty
+    vector<std::string> below;  ///< on separate lines; an empty text for empty lines
 
     bool operator==(statement_comments const&) const = default;
 };
 
-/// The end of the statement that a text begins with; its comments are added to `inside`.
+/// The end of the statement at the beginning of a text. Adds the statement's comments to `inside`.
 RESHARD_DECL std::size_t end_of_statement(std::string_view text, vector<std::string>& inside);
 
-/// The comments on separate lines; several empty lines become one.
+/// The comments on separate lines. Several empty lines become one.
 RESHARD_DECL vector<std::string> comment_lines(std::string_view text);
 
 /// The comments of a text that begins with a statement and ends at the next one.
 RESHARD_DECL statement_comments comments_of(std::string_view text);
 
-/// A statement in pieces that may be on separate lines.
+/// A statement as words that may be on separate lines.
 struct spread_statement {
-    vector<std::string> left, right; ///< with their commas; the last of the left has the arrow
+    vector<std::string> left, right; ///< names with their commas; the last of `left` has the arrow
     statement_comments comments;
 
     static std::string joined(vector<std::string> const& pieces);
 
-    /// `a, b`, without the arrow.
+    /// For example `a, b`, without the arrow.
     std::string before_arrow() const;
 
     std::size_t width() const;
 
-    /// Whether the statement fits one line with its arrow below others.
+    /// Whether the statement fits on one line with its arrow aligned to others.
     bool can_align() const;
 };
 
 RESHARD_DECL spread_statement spread(program const& whole_program, statement const& statement);
 
-/// A statement as text, its arrow in column `arrow` if it fits there.
+/// A statement as text. Its arrow is in column `arrow` if it fits there.
 RESHARD_DECL std::string formatted(spread_statement const& statement, std::size_t arrow);
 
-/// The statements of a program with their comments; `above` has those before the first one.
+/// The statements of a program with their comments; `above` gets the comments before the first
+/// statement.
 RESHARD_DECL vector<spread_statement> spread(program const& whole_program,
                                              vector<std::string>& above);
 
 } // namespace detail
 
-/// A parsed program as neat text: one statement on each line, the arrows of neighbours aligned,
-/// long statements broken after commas and the arrow, several empty lines as one.
+/// Formats a parsed program: one statement on each line, aligned arrows in consecutive statements,
+/// long statements broken after commas and the arrow, and no consecutive empty lines.
 ///
 /// Comments keep their positions; comments inside a statement move above it.
 ///

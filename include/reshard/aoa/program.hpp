@@ -19,14 +19,14 @@
 #include <utility>
 
 /// \file
-/// A program: statements and the text that they were written in; and limits on its size.
+/// A program: its statements, the text that they come from, and limits on its size.
 
 namespace reshard::aoa::detail {
 
 /// A `text_list` without duplicates.
 class name_table {
 public:
-    /// The number of `text`, a new number if the table does not have it.
+    /// The number of `text`. If the table does not have it yet, it gets a new number.
     std::uint32_t intern(std::string_view text);
 
     /// The number of `text`, or std::nullopt.
@@ -46,34 +46,34 @@ private:
 
 namespace reshard::aoa {
 
-/// How much of a resource a stage may use up.
+/// The amount of a resource that a stage may use.
 struct budget {
     std::size_t most;
-    std::string_view noun;   ///< the resource, for the message
-    std::string_view option; ///< the option that raises the limit
+    std::string_view noun;   ///< name of the resource in messages
+    std::string_view option; ///< option that raises the limit
     std::size_t spent = 0;
 
     constexpr std::size_t left() const { return most - spent; }
 
-    /// Takes `amount`, and returns whether that much was left.
+    /// Takes `amount`; returns whether it was available.
     constexpr bool take(std::size_t amount) {
         bool const is_left = amount <= left();
         spent += is_left ? amount : 0;
         return is_left;
     }
 
-    /// The message if there was not enough left.
+    /// The message if the budget is exceeded.
     std::string refusal() const {
         return "the program has more than " + std::to_string(most) + ' ' + std::string(noun) +
                " (option " + std::string(option) + ')';
     }
 };
 
-/// A list of statements, the names and attributes that they share, and the text that they came
+/// A list of statements, the names and attributes that they share, and the text that they come
 /// from.
 ///
-/// A regular value. Two programs are equal if they say the same, even at other positions in their
-/// texts.
+/// A regular value. Two programs are equal if their statements are equal, even at other positions
+/// in their texts.
 class program {
 public:
     /// A program without statements.
@@ -88,23 +88,23 @@ public:
     std::span<name const> right(statement const& of) const;
     vector<attribute> const& attributes(statement const& of) const;
 
-    /// The key that a name means, without `^T`. For a temporary, its name as an ordinary tensor;
-    /// `_` for nothing.
+    /// The key that a name means, without `^T`. For a temporary it is the preferred name, for
+    /// nothing it is `_`.
     ///
-    /// \pre it is not a pattern
+    /// \pre the name is not a pattern
     std::string_view text(name const& of) const;
 
     /// The segments of a pattern.
     vector<segment> const& pattern(name const& of) const;
 
-    /// The number of the names with that text, or empty if no name has it.
+    /// The number of the names with this text; std::nullopt if no name has it.
     std::optional<std::uint32_t> find(std::string_view text) const;
 
-    /// The rules for which keys are the state of a parameter, from the expansion and from the
+    /// The rules that say which keys are states of a parameter, from the expansion and from the
     /// lowering.
     vector<state_suffix> const& state_suffixes() const { return state_suffixes_; }
 
-    /// The number of different texts and temporaries: their numbers are less.
+    /// The number of different texts, and of temporaries. All their numbers are smaller.
     std::size_t text_count() const;
     std::size_t fresh_count() const { return fresh_.size(); }
     /// \}
@@ -122,7 +122,7 @@ public:
     aoa::origin const& origin(std::uint32_t id) const { return origins_[id]; }
     bool is_broken(statement const& of) const;
 
-    /// The statements that expansion has dropped because their placeholders matched nothing.
+    /// The statements that the expansion dropped because their placeholders match no key.
     vector<statement> const& unmatched() const { return unmatched_; }
     /// \}
 
@@ -130,31 +130,31 @@ public:
     /// \{
     name make_text(std::string_view text, text_span where = {});
 
-    /// A temporary that differs from every other name. `print` calls it `preferred`, followed by
-    /// `ending`, if possible.
+    /// A temporary that differs from every other name. If possible, `print` calls it `preferred`,
+    /// followed by `ending`.
     ///
     /// \pre `preferred` is not the text of a temporary
     name make_fresh(std::string_view preferred, text_span where = {}, std::string_view ending = {});
 
     name make_pattern(vector<segment> segments, text_span where = {});
 
-    /// A list of attributes for any number of statements; 0 is the empty list.
+    /// Stores a list of attributes that statements can share. Number 0 is the empty list.
     std::uint32_t make_attributes(vector<attribute> list);
 
     /// \post if called twice in a row with the same origin, returns the same number
     std::uint32_t make_origin(aoa::origin const& origin);
 
-    /// A statement of this program that is not added yet; `like` gives attributes, origin and
-    /// position.
+    /// A statement of this program that is not added yet. Its attributes, origin and position are
+    /// those in `like`.
     ///
-    /// \pre the names are not in this program's own storage
+    /// \pre the names are not in this program's own memory
     statement make_statement(std::span<name const> left, std::span<name const> right,
                              statement const& like);
 
-    /// Reserves memory for `more` further names in statements.
+    /// Reserves memory for `more` additional names in statements.
     void reserve_names(std::size_t more) { names_.reserve(names_.size() + more); }
 
-    /// Reserves memory for `more` further temporaries, whose names have that many characters.
+    /// Reserves memory for `more` additional temporaries, and for the characters of their names.
     void reserve_fresh(std::size_t more, std::size_t characters) {
         fresh_.reserve_more(more, characters);
     }
@@ -188,7 +188,7 @@ private:
 /// same number and the same preferred name.
 RESHARD_DECL bool same_name(program const& a, name const& of_a, program const& b, name const& of_b);
 
-/// True if the programs say the same; positions in the text do not count.
+/// True if the statements are equal; their positions in the text do not count.
 RESHARD_DECL bool operator==(program const& a, program const& b);
 
 /// Whether a statement is `key -> _`.
@@ -199,7 +199,7 @@ RESHARD_DECL bool is_addition(program const& code, statement const& statement);
 
 namespace detail {
 
-/// `model.aoa:3:1`: the position of a piece of the program's text.
+/// For example `model.aoa:3:1`: the position of a part of the program's text.
 RESHARD_DECL std::string place_text(program const& whole_program, text_span where);
 
 } // namespace detail

@@ -19,30 +19,30 @@
 #include <utility>
 
 /// \file
-/// Tensors that no statement holds whole, but several statements hold in pieces: statements that
-/// put them together.
+/// Reassembles tensors that no statement has as a whole, but that several statements have in
+/// pieces.
 
 namespace reshard::aoa::detail {
 
-/// A tensor cut into cells; each cell lies in one piece of the target.
+/// A tensor as a grid of cells. Each cell is inside one piece of the target.
 struct reassembled {
     struct cell {
-        box region; ///< of the tensor
+        box region; ///< box in the tensor
         mapping_output const* output;
-        piece covering; ///< of that output; it contains the cell
+        piece covering; ///< piece of `output` that contains the cell
     };
-    index_vector counts; ///< of cells, along each axis
-    vector<cell> cells;  ///< row by row
+    index_vector counts; ///< number of cells along each axis
+    vector<cell> cells;  ///< in row-major order
 };
 
-/// Finds pieces by the source tensor that they belong to.
+/// Finds the pieces of each source tensor.
 class reassembly {
 public:
-    /// The mapping has to outlive this object.
+    /// \pre the mapping outlives this object
     explicit reassembly(mapping const& map) : map_(map) {}
 
-    /// A grid of cells for a tensor of the source, or std::nullopt if the target does not have all
-    /// of it unchanged, or if there would be more than `most` pieces or cells.
+    /// A grid of cells for a source tensor. std::nullopt if the target lacks some of its elements
+    /// or changes their values, or if there would be more than `most` pieces or cells.
     std::optional<reassembled> find(std::string_view key);
 
 private:
@@ -51,15 +51,15 @@ private:
     struct found_piece {
         mapping_output const* output;
         piece covering;
-        box region; ///< of the source
+        box region; ///< box in the source tensor
     };
 
-    /// Sorts everything by key and by source, on the first call.
+    /// Groups the tensors by key and the pieces by source, on the first call.
     void sort();
 
     static bool is_reversible(piece const& candidate);
 
-    /// Pieces that together hold all of a tensor; each has elements that the earlier ones lack.
+    /// Pieces that together cover a tensor. Each piece has elements that the earlier pieces lack.
     vector<found_piece> needed(key_id source);
 
     static vector<index_t> cuts_along(std::size_t axis, vector<found_piece> const& pieces,
@@ -70,17 +70,18 @@ private:
 
     mapping const& map_;
     std::unordered_map<std::string_view, key_id> ids_;
-    /// Outputs, and indices of pieces in them.
+    /// For each source: outputs, and the indices of their pieces.
     std::unordered_map<key_id, vector<std::pair<mapping_output const*, std::size_t>>> by_source_;
 };
 
-/// Writes reversed statements for a program, and keeps them separate from its own statements.
+/// Writes the statements of a reversed program, and keeps them separate from the program's own
+/// statements.
 class reverse_statement {
 public:
-    /// The program has to outlive this object.
+    /// \pre the program outlives this object
     explicit reverse_statement(program& code) : code_(code) {}
 
-    /// A temporary named after another name.
+    /// A temporary with a name derived from `like`.
     name fresh(name const& like, std::string_view ending);
 
     /// Appends `from -> to` with attributes.
@@ -92,14 +93,14 @@ public:
     /// Appends `from -> to`, at the position of `like` in the text.
     void add_bare(name const& from, name const& to, statement const& like);
 
-    /// Appends the inverse of `statement`: it reads the right names, and binds `to` to the tensors
-    /// that `statement` had read.
+    /// Appends the inverse of `statement`: it reads the names on the right, and binds `to` to the
+    /// tensors that `statement` has read.
     /// If operands or results need different attributes, each gets a separate statement. If some
-    /// results of a concat are unwanted, each of the others is cut out alone.
+    /// results of a reversed concat are not needed, each needed result is cut out separately.
     void add_inverse(statement const& statement, inverse_statement inverse,
                      vector<std::optional<name>> const& to);
 
-    /// Replaces the statements of the program by those that have been appended.
+    /// Replaces the program's statements by the appended statements.
     void replace_statements();
 
 private:
@@ -109,7 +110,8 @@ private:
 
     static bool are_same(name const& a, name const& b);
 
-    /// A statement for each wanted result; the statement that replaces their operand is last.
+    /// Appends a statement for each needed result. The statement that rebinds their operand is
+    /// last.
     void add_parts(statement statement, inverse_statement inverse,
                    vector<std::optional<name>> const& to);
 
@@ -124,18 +126,18 @@ private:
     vector<statement> written_;
 };
 
-/// Writes statements that read only tensors of the target, so that they can come before all other
+/// Writes statements that read only tensors of the target, so that they can precede all other
 /// statements.
 class reassembler {
 public:
-    /// All arguments have to outlive this object; `map` is the mapping of the program itself.
+    /// \pre all arguments outlive this object. \param map the mapping of the program itself
     reassembler(program& code, reverse_statement& written, mapping const& map);
 
-    /// Puts a tensor of the source together under a temporary name; std::nullopt if the target does
-    /// not have all of it. `like` gives the position in the text, and the declarations.
+    /// Reassembles a source tensor as a temporary; std::nullopt if the target lacks some of its
+    /// elements. `like` gives the position in the text, and the declarations.
     std::optional<name> write(catalog_entry const& entry, statement const& like);
 
-    /// Whether a statement that has been written reads a tensor of the target.
+    /// Whether one of the written statements reads a target tensor.
     bool reads(std::string const& key) const { return read_.contains(key); }
 
 private:
@@ -145,11 +147,11 @@ private:
 
     static attribute slice(box const& region, index_vector const& shape, text_span where);
 
-    /// The steps that make a cell from the tensor that has it: the piece is cut out and undone,
-    /// then cut.
+    /// The attributes that make a cell from the output that contains it: cut the piece out, undo
+    /// its operations, then cut the cell out.
     static attribute_list steps(reassembled::cell const& cell, text_span where);
 
-    /// Joins cells along the last axis, then the results along the axis before it, and so on.
+    /// Joins cells along the last axis, then the results along the previous axis, and so on.
     name joined(vector<name> names, reassembled const& grid, statement const& like);
 
     program& code_;

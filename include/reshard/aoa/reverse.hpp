@@ -17,40 +17,40 @@
 #include <unordered_map>
 
 /// \file
-/// Program to program: from a program's results back to its sources.
+/// Reverses a program: from its results back to its sources.
 
 namespace reshard::aoa {
 
-/// Options of `reverse`. Losses that they do not allow are errors.
+/// Options of `reverse`. A loss that they do not allow is an error.
 struct reverse_options {
-    lower_options lowering = {}; ///< for the program itself, and for the reversed program
-    bool allow_rounding = false; ///< a cast that rounds is reversed to the cast back
-    /// Removed or replaced tensors come back without their content: `_ -> key`.
+    lower_options lowering = {}; ///< for the program, and for the reversed program
+    bool allow_rounding = false; ///< a cast that rounds is reversed by the opposite cast
+    /// Removed or replaced tensors come back as zeros: `_ -> key`.
     bool allow_removed = false;
-    bool allow_copies = true; ///< if a tensor has several copies, the first is taken back
-    bool take_first = false;  ///< without comparing it with the others when the program runs
+    bool allow_copies = true; ///< if a tensor has several copies, the first copy is used
+    bool take_first = false;  ///< the copies are not compared when the program runs
 };
 
-/// A program in the other direction, and the findings about it.
+/// A reversed program, and the findings about it.
 struct reversal {
-    program code;             ///< over the text of the program that was reversed
-    vector<finding> findings; ///< `describe(code, finding)` has the words
+    program code;             ///< with the text of the original program
+    vector<finding> findings; ///< `describe(code, finding)` prints a finding
     std::optional<errc> first_error;
-    vector<detail::loss> losses = {}; ///< of the program itself, including the allowed ones
+    vector<detail::loss> losses = {}; ///< losses of the original program, also allowed ones
 };
 
 namespace detail {
 
-/// Finds losses by key.
+/// Finds the losses of a tensor by key.
 class lost_elements {
 public:
-    /// `losses` have to outlive this object.
+    /// \pre `losses` outlive this object
     explicit lost_elements(vector<loss> const& losses);
 
     bool has(std::string_view key) const { return by_key_.contains(key); }
 
-    /// Words that follow the reason why a tensor cannot be recovered: its boxes that are lost, or
-    /// rounded. Empty for a tensor that is removed, because the reason is complete.
+    /// The text after the reason why a tensor cannot be recovered: its lost or rounded boxes. Empty
+    /// for a removed tensor, because the reason is complete.
     std::string describe(catalog_entry const& of) const;
 
 private:
@@ -59,38 +59,38 @@ private:
 
 } // namespace detail
 
-/// The program that makes the tensors of `source` from the tensors of `target`, with its findings.
+/// Reverses a program: the result makes the tensors of `source` from the tensors of `target`.
 ///
-/// `source` and `target` are the sides of `expanded` itself: its sources and its results; without a
-/// target, all tensors that it leaves over. When the result runs, `target` is its source and
-/// `source` is its target. Optimizer state follows.
+/// `source` and `target` are the sides of `expanded`: its sources and its results. Without a
+/// target, the results are all tensors that remain after the program. When the reversed program
+/// runs, `target` is its source, and `source` is its target. Optimizer state follows its parameter.
 ///
-/// Every reason why the program cannot be reversed is a finding: the lost elements, and the
-/// statement that loses them. Each unused copy is a note; a copy that is the same tensor under
-/// another name is compared when the program runs. A tensor that no statement has whole is put
-/// together from pieces, 1,024 at most.
+/// Every reason why the program cannot be reversed is a finding, with the lost elements and the
+/// statement that loses them. Each unused copy is a note. A copy that is the same tensor under
+/// another name is compared when the reversed program runs. A tensor that no statement has as a
+/// whole is reassembled from at most 1,024 pieces.
 ///
 /// \pre        `expanded` is a result of `expand`
-/// \post       without an error, running both in turn is the identity on `source`
-/// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there an uneven concat
-///             is split evenly, losses are not found, and fused macros count parts on the wrong
-///             side
+/// \post       without an error, running both programs in turn is the identity on `source`
+/// \par Source section 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there an
+///             uneven concat is split evenly, losses are not detected, and fused macros count parts
+///             on the wrong side
 RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source,
                                   catalog const* target = nullptr,
                                   reverse_options const& options = {});
 
-/// The same; the first error is thrown.
+/// As `reverse_all`, but throws the first error.
 ///
 /// \throws error as `lower`, or with errc::not_invertible, with the position in the text, a caret
 ///         and the chain of macros
 RESHARD_DECL program reverse(program const& expanded, catalog const& source,
                              catalog const* target = nullptr, reverse_options const& options = {});
 
-/// A tensor whose facts are known, perhaps except for its data type.
+/// A tensor with known facts. Its data type may be unknown.
 struct known_tensor {
     catalog_entry entry;
     bool is_typed = true;
-    bool is_wanted = true; ///< false: made again only if the target has elements of it
+    bool is_wanted = true; ///< false: included only if the target has elements of it
 };
 
 /// The tensors that a program reads, and the findings about them.
@@ -100,19 +100,19 @@ struct inference {
     std::optional<errc> first_error;
 };
 
-/// The catalog of known tensors, for `expand`.
+/// The catalog of the known tensors, for `expand`.
 RESHARD_DECL catalog catalog_of(vector<known_tensor> const& tensors);
 
-/// The tensors that a program reads if it makes the tensors of `target`: the known ones, and those
-/// that can be derived from their results.
+/// The tensors that a program has to read so that it makes the tensors of `target`: the known
+/// tensors, and tensors that are inferred from their results.
 ///
-/// Operands of a concat about which nothing is known are assumed to be of equal size, with a
-/// warning unless a fused macro says that they are. The type before a cast and the shape before a
-/// reshape follow from `tensors` alone: an error says for which tensor they are missing.
+/// If nothing is known about the operands of a concat, they are assumed to be of equal size, with a
+/// warning unless a fused macro determines their sizes. The type before a cast and the shape before
+/// a reshape come only from `tensors`; an error names the tensors that need them.
 ///
 /// \pre        `expanded` is a result of `expand` with `expand_options::reverse`, over `target`
-/// \par Source the reverse mode of AOA (PaddlePaddle flex_checkpoint), which takes every concat for
-///             an even one
+/// \par Source the reverse mode of AOA (PaddlePaddle flex_checkpoint), which assumes that every
+///             concat is even
 RESHARD_DECL inference infer_source(program const& expanded, vector<known_tensor> const& tensors,
                                     catalog const& target);
 

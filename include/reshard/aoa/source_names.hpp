@@ -15,18 +15,20 @@
 #include <string_view>
 
 /// \file
-/// Which tensor of a source a name means.
+/// Finds the source tensor that a name means.
 
 namespace reshard::aoa::detail {
 
-/// The kinds of state, and the kinds that keys of the two catalogs follow by a convention, for
+/// `suffixes`, and the kinds of state that the keys of the two catalogs show by convention, for
 /// parameters that the catalogs have.
 ///
-/// State that has neither the shape of its parameter nor one element follows nothing.
+/// A tensor whose shape is not its parameter's, and that has several elements, is not counted as
+/// state.
 RESHARD_DECL vector<state_suffix> with_conventions(vector<state_suffix> suffixes,
                                                    catalog const& source, catalog const* target);
 
-/// The tensors of a source by name, including tensors that are known only by their optimizer state.
+/// The tensors of a source by name, including parameters that are known only by their optimizer
+/// state.
 class source_names {
 public:
     source_names(catalog const& source, vector<state_suffix> const& suffixes)
@@ -42,8 +44,8 @@ public:
         return keys_.find(key, key_at).value_or(none);
     }
 
-    /// The tensor that a statement means by a name: the key itself or, if the source has only its
-    /// state, a substitute for it.
+    /// The tensor for a name in a statement: the tensor with this key or, if the source has only
+    /// its state, a substitute for it.
     key_id find_parameter(std::string_view key) const {
         if (key_id const id = find(key); id != none)
             return id;
@@ -55,7 +57,7 @@ public:
         return none;
     }
 
-    /// The state of that kind that a parameter has, in any spelling of its key, or `none`.
+    /// The state of a kind that a parameter has, in any spelling of the state's key, or `none`.
     key_id find_state(std::string_view parameter, state_suffix const& state) const {
         for (state_suffix const& each_suffix : suffixes_)
             if (each_suffix.suffix == state.suffix && each_suffix.prefix == state.prefix)
@@ -64,21 +66,21 @@ public:
         return find(key_of_state(parameter, state));
     }
 
-    /// The key of a state; if the state is missing, the key that it would have.
+    /// The key of a state. If the state is missing, the key that it would have.
     std::string state_key(std::string_view parameter, state_suffix const& state) const {
         key_id const id = find_state(parameter, state);
         return id != none ? source_[id].key : key_of_state(parameter, state);
     }
 
-    /// Whether a number belongs to a parameter if the source has only its state.
+    /// Whether a number is a substitute for a parameter of which the source has only the state.
     bool is_stand_in(key_id id) const { return id != none && id >= source_.size(); }
 
-    /// The tensor of a number; for a substitute, the state that gives it its shape.
+    /// The tensor with a number. For a substitute, the state that determines its shape.
     catalog_entry const& entry(key_id id) const {
         return source_[is_stand_in(id) ? id - source_.size() : id];
     }
 
-    /// The key of the parameter that a number means.
+    /// The key of the parameter with a number.
     std::string_view parameter(key_id id) const {
         std::string_view key = entry(id).key;
         if (is_stand_in(id))
@@ -98,8 +100,8 @@ public:
         });
     }
 
-    /// The parameter of the source whose state a key is, by rules that users gave: no statement may
-    /// name such state. Empty for other keys.
+    /// The parameter in the source whose state a key is, by the user's rules. No statement may name
+    /// such a state. Empty for other keys.
     std::string stated_parameter(std::string_view key) const {
         std::string match;
         any_parameter(key, suffixes_, [&](std::string_view parameter, state_suffix const& state) {
@@ -117,8 +119,8 @@ public:
 private:
     catalog const& source_;
     vector<state_suffix> const& suffixes_;
-    mutable key_index keys_;   ///< filled when the first key is looked up
-    mutable key_id noted_ = 0; ///< how many keys it has
+    mutable key_index keys_;   ///< filled by the first search
+    mutable key_id noted_ = 0; ///< number of its keys
 };
 
 } // namespace reshard::aoa::detail

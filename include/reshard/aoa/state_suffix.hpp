@@ -14,20 +14,20 @@
 #include <string_view>
 
 /// \file
-/// Which keys are optimizer state or scales, by the ends of the key, or by the text around the
-/// parameter's.
+/// Recognises the keys of optimizer state and of scales, by their endings, or by the text around
+/// the parameter's key.
 
 namespace reshard::aoa {
 
-/// The rule by which a key is the state, or the scales, of the parameter whose key it contains: the
-/// ending and, for some conventions, a beginning.
+/// A rule that finds the keys of states or scales, and the parameter's key inside them: by an
+/// ending and, for some conventions, by a beginning.
 struct state_suffix {
     std::string suffix;
-    bool scalar = false;        ///< one number, for any shape of the parameter
-    index_vector block = {};    ///< not empty: one number for each block of these extents
-    std::string prefix = {};    ///< before the parameter's key, as `optim.state.`
-    std::string container = {}; ///< before the parameter's key, and not repeated in the state's
-    bool is_found = false;      ///< from a convention in a catalog; statements may name such state
+    bool scalar = false;        ///< a single number, for any shape of the parameter
+    index_vector block = {};    ///< not empty: one number for each block with these extents
+    std::string prefix = {};    ///< before the parameter's key, for example `optim.state.`
+    std::string container = {}; ///< begins the parameter's key, and is omitted in the state's key
+    bool is_found = false;      ///< by convention in a catalog; statements may name such state
 
     /// Whether the state has the shape of its parameter.
     bool is_identical() const { return !scalar && block.empty(); }
@@ -35,24 +35,24 @@ struct state_suffix {
     bool operator==(state_suffix const&) const = default;
 };
 
-/// The endings of PaddlePaddle, in the order in which they are tried.
+/// The suffixes of PaddlePaddle, in the order in which they are tried.
 RESHARD_DECL vector<state_suffix> default_state_suffixes();
 
 namespace detail {
 
-/// The ending of a key that is state, or null.
+/// The suffix of a key that is a state's, or null.
 RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
                                                  vector<state_suffix> const& suffixes);
 
-/// The key of the parameter that a key belongs to, itself or as state, by its ending alone.
+/// The parameter's key for the key of a parameter or state, by the ending alone.
 RESHARD_DECL std::string_view parameter_of(std::string_view key,
                                            vector<state_suffix> const& suffixes);
 
-/// The key of that state of a parameter; empty if the parameter's key is not in the container.
+/// The key of a state of a parameter; empty if the parameter's key is not in the container.
 RESHARD_DECL std::string key_of_state(std::string_view parameter, state_suffix const& state);
 
-/// Calls `visit(parameter, state)` for each way to read a key as state, until it returns true;
-/// returns whether it did. The parameter's key lasts as long as the call.
+/// Calls `visit(parameter, state)` for each reading of a key as a state, until `visit` returns
+/// true; returns whether it did. The parameter's key is valid during the call only.
 bool any_parameter(std::string_view key, vector<state_suffix> const& suffixes, auto const& visit) {
     for (state_suffix const& each : suffixes) {
         std::size_t const around = each.prefix.size() + each.suffix.size();
@@ -67,28 +67,28 @@ bool any_parameter(std::string_view key, vector<state_suffix> const& suffixes, a
     return false;
 }
 
-/// The characters between the parts of a key.
+/// The separators in a key.
 inline constexpr std::string_view separators = "./";
 
-/// A reading of an optimizer's key: the state `name` of the parameter inside it.
+/// A reading of an optimizer's key: it is the state `name` of the parameter inside it.
 struct state_reading {
     std::string_view prefix;    ///< before the parameter
-    std::string_view parameter; ///< without a prefix of the model's keys
+    std::string_view parameter; ///< without the prefix of the model's keys
     std::string_view suffix;
-    std::string_view name;  ///< of the state, as `exp_avg`
-    bool is_joined = false; ///< `P_exp_avg` or `exp_avg.0.P`: only if the catalog has the parameter
+    std::string_view name;  ///< name of the state, for example `exp_avg`
+    bool is_joined = false; ///< `P_exp_avg` or `exp_avg.0.P`: valid if the catalog has `P`
 };
 
 /// The readings of an optimizer's key by the known conventions: `optim.state.P.exp_avg` and
 /// `optimizer/exp_avg/P`, but not `P.exp_avg`. Empty for other keys.
 RESHARD_DECL vector<state_reading> optimizer_readings(std::string_view key);
 
-/// The lengths of the beginnings of a key that may be the name of a model, `model.` or
-/// `app.model.`: 0, two more, and longer beginnings that end in such a name.
+/// The lengths of beginnings of a key that may be the name of a model, such as `model.` or
+/// `app.model.`: 0, two more, and longer beginnings that end in a model's name.
 RESHARD_DECL vector<std::size_t> container_sizes(std::string_view key);
 
-/// The beginning with the most votes. If several have the same number, the likeliest name of a
-/// model; std::nullopt if there is none, or if the names are equally likely.
+/// The name with the most votes. If several names have the same number, the likeliest name of a
+/// model. std::nullopt without votes, or if the names are equally likely.
 RESHARD_DECL std::optional<std::string_view>
 most_voted(std::map<std::string_view, std::size_t> const& values);
 

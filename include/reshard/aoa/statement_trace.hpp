@@ -14,14 +14,14 @@
 #include <unordered_map>
 
 /// \file
-/// Which statements of a program lead from a source tensor to a target tensor, and which tensors an
-/// intermediate tensor is made of and becomes.
+/// Finds the statements that lead from a source tensor to a target tensor, and the tensors that an
+/// intermediate tensor is made from and becomes.
 
 namespace reshard::aoa::detail {
 
-/// How the versions of names are connected: a name that is bound twice has two versions.
+/// Connects the versions of names: a name that is bound twice has two versions.
 ///
-/// \par Source the mapping chain of AOA (PaddlePaddle flex_checkpoint), which follows names: there
+/// \par Source the mapping chain of AOA (PaddlePaddle flex_checkpoint), which follows names; there
 ///             a temporary that is bound twice, read twice or transposed gets another tensor's
 ///             number of parts
 class name_chain {
@@ -39,7 +39,7 @@ public:
     /// The name of a version.
     name const& name_of(std::uint32_t version) const { return versions_[version].called; }
 
-    /// The statement that binds a version; `none` for a tensor of the source.
+    /// The statement that binds a version; `none` for a source tensor.
     std::uint32_t maker(std::uint32_t version) const { return versions_[version].maker; }
 
     /// Calls `visit` with each statement that reads a version.
@@ -60,7 +60,7 @@ private:
 
     struct read_entry {
         std::uint32_t reader;
-        std::uint32_t next; ///< of the same version
+        std::uint32_t next; ///< index of the next read of the same version
     };
 
     std::uint32_t& current(name const& name);
@@ -82,39 +82,38 @@ private:
 
 namespace reshard::aoa {
 
-/// Follows names backwards through a program without macros. The state of a parameter has the same
+/// Follows names backwards through a program without macros. A parameter's state has the same
 /// statements as the parameter.
 class statement_trace {
 public:
-    /// Refers to `code`, which must outlive this object.
+    /// \pre `code` outlives this object
     explicit statement_trace(program const& code);
 
     /// The numbers of the statements between two keys, ascending.
     vector<std::size_t> between(std::string_view source, std::string_view target) const;
 
-    /// The numbers of all statements that lead to a key, ascending; for an added key, of the
-    /// statement that adds it.
+    /// The numbers of all statements that lead to a key, ascending. For an added key, the number of
+    /// the statement that adds it.
     vector<std::size_t> leading_to(std::string_view target) const;
 
 private:
-    /// A parameter that statements name, and the text before and after it in the key of its state.
+    /// A parameter that statements name, and the text around it in the key of its state.
     struct named_parameter {
         std::uint32_t id;
-        state_suffix const* state; ///< null: it is the parameter's own key
+        state_suffix const* state; ///< null: the key is the parameter's own
     };
 
-    /// The parameter that statements name for a key, which may be the parameter's own or its
-    /// state's.
+    /// The parameter that statements name for the key of a parameter or a state.
     std::optional<named_parameter> named(std::string_view key) const;
 
-    /// A version and all versions that it is made of, ascending: operands come before results.
+    /// A version and all versions that it depends on, ascending: operands precede results.
     vector<std::uint32_t> behind(std::uint32_t version) const;
 
-    /// The statements that lead to a text from the tensors for which `begins` is true.
+    /// The statements on the way to a text from the tensors for which `begins` is true.
     vector<std::size_t> makers(std::optional<std::uint32_t> id, auto const& begins) const {
         if (!id || last_[*id] == detail::name_chain::none)
             return {};
-        std::unordered_map<std::uint32_t, bool> leads; // whether a version comes from such a tensor
+        std::unordered_map<std::uint32_t, bool> leads; // whether a version depends on such a tensor
         vector<std::size_t> numbers;
         for (std::uint32_t const version : behind(last_[*id])) {
             std::uint32_t const maker = chain_.maker(version);
@@ -139,9 +138,9 @@ private:
 
     program const& code_;
     detail::name_chain chain_;
-    vector<std::uint32_t> last_; ///< for each text, its version at the end
+    vector<std::uint32_t> last_; ///< by text: its last version
     vector<state_suffix> suffixes_;
-    std::unordered_map<std::string_view, std::size_t> added_; ///< by key, the statement
+    std::unordered_map<std::string_view, std::size_t> added_; ///< number of the statement, by key
 };
 
 } // namespace reshard::aoa

@@ -17,33 +17,33 @@
 #include <string_view>
 
 /// \file
-/// What the attributes of a statement make of its tensors, as numbers: operations and operands.
+/// The operations and operands of statements, as numbers.
 
 namespace reshard::aoa::detail {
 
-/// An operation of the algebra; its operands are nodes before it.
+/// An operation of the algebra. Its operands are earlier nodes.
 struct typed_node {
     enum class operation : std::uint8_t { source, concat, slice, permute, reshape, cast };
 
     operation type{};
     data_type dtype{};
-    std::uint32_t first = 0; ///< of its operands, in a list for all nodes; the tensor of a source
-    std::uint32_t count = 0; ///< of its operands
-    std::size_t axis = 0;    ///< of a concat
+    std::uint32_t first = 0; ///< first operand, in a list for all nodes; for a source: the tensor
+    std::uint32_t count = 0; ///< number of operands
+    std::size_t axis = 0;    ///< axis of a concat
     index_vector shape{};
-    index_vector numbers{}; ///< the order of a permutation, the first element of a slice
+    index_vector numbers{}; ///< order of a permutation, or first element of a slice
 };
 
-/// Nodes, and the statement that makes the next ones; works up to the first fault.
+/// Makes the nodes of statements, up to the first fault.
 class node_maker {
 public:
     constexpr program_fault const& fault() const { return fault_; }
     constexpr vector<typed_node> const& nodes() const { return nodes_; }
     constexpr vector<std::uint32_t> const& operands() const { return operands_; }
-    /// Of the statement: its operands, and later its results.
+    /// The operands of the current statement, and later its results.
     constexpr vector<std::uint32_t> const& values() const { return values_; }
 
-    /// Keeps the fault if there is one. True if there is none.
+    /// Stores the fault unless `is_right`; returns `is_right`.
     constexpr bool require(bool is_right, program_fault const& fault) {
         return is_right || (fault_ = fault, false);
     }
@@ -51,14 +51,14 @@ public:
         return require(is_right, {reason, number_, offset});
     }
 
-    /// Begins statement `number`, which makes `results` tensors.
+    /// Begins statement `number`, which has `results` results.
     constexpr void begin(std::size_t number, std::size_t results) {
         number_ = number;
         results_ = results;
         values_.clear();
     }
 
-    /// Adds an operand of the statement: a node, or a tensor of the source.
+    /// Adds an operand of the statement: a node, or a source tensor.
     constexpr void add_operand(std::uint32_t node) { values_.push_back(node); }
     constexpr void add_operand(std::size_t tensor, data_type dtype, index_vector const& shape) {
         add_operand(
@@ -67,8 +67,8 @@ public:
 
     /// Applies the attributes, from left to right.
     ///
-    /// \param wanted the shape that the target wants of the first result, or null
-    /// \param offset of the statement
+    /// \param wanted the target's shape of the first result, or null
+    /// \param offset offset of the statement
     constexpr bool apply(std::span<text_attribute const> list, index_vector const* wanted,
                          std::size_t offset) {
         list_ = list;
@@ -163,7 +163,7 @@ private:
         return true;
     }
 
-    /// Makes `shape` the written extents; `*` is the remaining one.
+    /// Sets `shape` to the written extents; the extent for `*` is computed.
     constexpr bool fill_in(vector<std::optional<index_t>> const& extents, std::size_t offset,
                            index_vector& shape) {
         index_vector said;
@@ -284,7 +284,7 @@ private:
     }
 
     program_fault fault_;
-    std::size_t number_ = 0; ///< of the statement
+    std::size_t number_ = 0; ///< number of the current statement
     std::size_t results_ = 0;
     bool is_concat_ = false;
     bool has_axis_ = false;

@@ -22,25 +22,25 @@
 #include <utility>
 
 /// \file
-/// A program as a type: its text is a template argument, and the compiler makes typed expressions
-/// of its statements.
+/// A program as a type: its text is a template argument, and the compiler turns its statements into
+/// typed expressions.
 
 namespace reshard::aoa::detail {
 
-/// What a program says of a name.
+/// The meaning of a name in a program.
 struct typed_binding {
     static constexpr std::uint32_t by_name = 0xffffffff, added = 0xfffffffe;
 
-    std::uint32_t node = by_name; ///< the node that is its value, or one of these
+    std::uint32_t node = by_name; ///< node of its value, `by_name` or `added`
     bool is_removed = false;
-    std::size_t statement = 0; ///< the last that makes it, or the first that removes it
-    std::size_t offset = 0;    ///< of its name there
+    std::size_t statement = 0; ///< last statement that makes it, or first statement that removes it
+    std::size_t offset = 0;    ///< offset of the name in that statement
 
     constexpr bool is_made() const { return node < added; }
 };
 
-/// Runs the statements of a text, up to the first fault. `Source` and `Target` have keys and kinds,
-/// as typed layouts.
+/// Runs the statements of a text, up to the first fault. `Source` and `Target` have the keys and
+/// kinds of typed layouts.
 template <class Source, class Target>
 class program_runner {
 public:
@@ -71,7 +71,7 @@ private:
 
     constexpr typed_binding& at(text_name const& name) { return bindings_[name.number]; }
 
-    /// A removal holds for the whole program.
+    /// Finds removals first, since a removal holds for the full program.
     constexpr void find_removed(text_statement const& statement, std::size_t number) {
         text_name const* const name = &text_.names[statement.first_name];
         if (statement.left == 1 && statement.right == 1 && name[1].is_nothing &&
@@ -132,7 +132,7 @@ private:
         return true;
     }
 
-    /// Makes the value of a name an operand.
+    /// Adds the value of a name as an operand.
     constexpr bool read(text_name const& name) {
         typed_binding const& bound = at(name);
         if (bound.is_made()) {
@@ -168,15 +168,15 @@ private:
     Target target_;
     key_numbers<most_bytes / 2> keys_;
     node_maker nodes_;
-    vector<typed_binding> bindings_; ///< by the number of the name
+    vector<typed_binding> bindings_; ///< by number of the name
 };
 
-/// What a runner has found out; of constant size, so that it outlives the runner.
+/// The results of a runner. Their size is constant, so that they outlive the runner.
 template <std::size_t Nodes, std::size_t Operands, std::size_t Targets>
 struct program_table {
     std::array<typed_node, Nodes> nodes{};
     std::array<std::uint32_t, Operands> operands{};
-    std::array<std::uint32_t, Targets> values{}; ///< as in `typed_binding`
+    std::array<std::uint32_t, Targets> values{}; ///< same as `typed_binding::node`
 
     constexpr program_table(auto const& runner, std::span<hashed_key const> targets) {
         std::ranges::copy(runner.nodes().nodes(), nodes.begin());
@@ -186,7 +186,7 @@ struct program_table {
     }
 };
 
-/// What `program_table` has to be made for.
+/// The template arguments for `program_table`, and the fault.
 struct program_facts {
     std::size_t nodes, operands;
     refusal reason;
@@ -243,7 +243,7 @@ template <class Program>
 inline constexpr text_table<counts_of<Program>> statements_of{
     text_reader(Program::statements).content()};
 
-/// What a program makes of the tensors of two layouts.
+/// The values of a program for two layouts.
 template <class Source, class Target, class Program>
 class program_values {
     static constexpr auto run() {
@@ -261,7 +261,7 @@ public:
     static constexpr program_table<facts.nodes, facts.operands, Target::keys.size()> table{
         run(), Target::keys.all()};
 
-    /// The expression that is target tensor number `I`; `void` is the source tensor of its key.
+    /// The expression for target tensor number `I`; `void` means the source tensor with its key.
     template <std::size_t I>
     static constexpr auto value_of() {
         using tensor = boost::mp11::mp_at_c<typename Target::tensors, I>;
@@ -281,16 +281,16 @@ private:
 
 namespace reshard::typed {
 
-/// The text of an AOA program, which a `plan` takes in place of definitions:
-/// `plan<trained, served, program<"q, k -> qk, axis=0">>`.
+/// The text of an AOA program, which a `plan` accepts in place of definitions: `plan<trained,
+/// served, program<"q, k -> qk, axis=0">>`.
 ///
-/// Its statements split, concat, permute, cast, reshape, rename, add and remove; macros are for
-/// programs of run time (`aoa::parse`), and so is state that follows its parameter.
+/// Its statements split, concat, permute, cast, reshape, rename, add and remove. Macros, and state
+/// that follows its parameter, need a program at run time (`aoa::parse`).
 template <reshard::detail::fixed_string Text>
 struct program {
     static constexpr std::string_view statements = Text.view();
 
-    /// What it makes of the tensors of two layouts.
+    /// The program's values for two layouts.
     template <class Source, class Target>
     using values = aoa::detail::program_values<Source, Target, program>;
 };

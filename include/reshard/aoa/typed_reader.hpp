@@ -27,7 +27,7 @@ constexpr std::string_view without_quotes(std::string_view text) {
     return text;
 }
 
-/// The words of the language, to be found in a few steps.
+/// The words of the language, in a table for fast search.
 inline constexpr auto word_keys = [] {
     std::array<hashed_key, std::size(attribute_words)> keys;
     std::ranges::transform(attribute_words, keys.begin(),
@@ -35,7 +35,7 @@ inline constexpr auto word_keys = [] {
     return typed_keys(keys);
 }();
 
-/// The word of that text, or null.
+/// The word with this text, or null.
 constexpr attribute_word const* find_word(hashed_key const& key) {
     std::size_t const number = word_keys.find(key);
     return number < word_keys.size() ? attribute_words + number : nullptr;
@@ -43,8 +43,9 @@ constexpr attribute_word const* find_word(hashed_key const& key) {
 
 /// Reads statements as `grammar.hpp` defines them, without macros, up to the first fault.
 ///
-/// Compilers count the steps of a constant; 4 KB of the shortest names take half of what clang
-/// allows. So this works on characters, of which the last is zero, and hashes a name once.
+/// Compilers limit the steps of a constant expression: 4 KB of the shortest names take half of
+/// clang's limit. So this class compares characters, with a zero at the end, and hashes each name
+/// once.
 class text_reader {
 public:
     /// \pre a zero follows the text
@@ -70,7 +71,7 @@ private:
         attributes_.reserve(most.attributes);
     }
 
-    /// As many at most: a name or an attribute follows each comma, names surround each arrow.
+    /// Upper bounds: a name or an attribute follows each comma, and names surround each arrow.
     static constexpr text_counts most_of(std::string_view text) {
         std::size_t arrows = 0, commas = 0;
         for (char const c : text)
@@ -85,7 +86,7 @@ private:
         return is_plain_char(c) || c == '$' || c == '*' || c == '^';
     }
 
-    /// Whether a name or a word may begin so.
+    /// Whether a name or a word may begin with a character.
     static constexpr bool begins_word(char c) {
         return is_plain_char(c) && c != '.' && (c < '0' || c > '9');
     }
@@ -102,7 +103,7 @@ private:
         return false;
     }
 
-    /// Refuses the next character, or the end of the text before it.
+    /// Refuses the next character or, if none follows, the end of the text.
     constexpr bool refuse_next(refusal reason, char const* at) {
         std::size_t next = text_.find_first_not_of(" \t", offset(at));
         if (next == text_.npos)
@@ -110,7 +111,7 @@ private:
         return refuse(reason, text_.data() + next);
     }
 
-    /// Passes over blanks and a comment.
+    /// Skips blanks and a comment.
     constexpr void skip() {
         while (*at_ == ' ' || *at_ == '\t')
             ++at_;
@@ -119,8 +120,8 @@ private:
                 ++at_;
     }
 
-    /// Passes over ends of lines, or of statements, with blanks before them; and over blanks
-    /// at the end of the text.
+    /// Skips ends of lines or statements with blanks before them, and blanks at the end of the
+    /// text.
     constexpr void next_line(bool may_end_statement) {
         char const* begin = at_;
         for (skip(); may_end_statement ? ends_statement(*at_) : ends_line(*at_); skip())
@@ -136,7 +137,7 @@ private:
         return is_next;
     }
 
-    /// The word that is read next, or an empty text.
+    /// The next word, or an empty text.
     constexpr std::string_view word() const {
         char const* last = at_;
         if (begins_word(*at_))
@@ -181,7 +182,7 @@ private:
         return true;
     }
 
-    /// Whether a statement ends here; the next one may follow the quotes of a value.
+    /// Whether a statement ends here. Another statement may follow directly after a quoted value.
     constexpr bool read_end() {
         char const* const before = at_;
         skip();
@@ -215,7 +216,7 @@ private:
         return true;
     }
 
-    /// False for a macro.
+    /// Returns false for a macro.
     constexpr bool read_plain_name() {
         for (;; ++at_) {
             while (is_plain_char(*at_))
@@ -227,7 +228,7 @@ private:
         }
     }
 
-    /// False for a macro, or a fault.
+    /// Returns false for a macro, or after a fault.
     constexpr bool read_quoted_name() {
         char const quote = *at_;
         for (++at_; at_ != end_ && *at_ != quote && !ends_statement(*at_); ++at_)

@@ -16,20 +16,20 @@
 #include <string_view>
 
 /// \file
-/// The statements of a text that is a template argument; and the sentences for what may be wrong.
+/// The statements of a text that is a template argument, and messages about faults in it.
 
 namespace reshard::aoa::detail {
 
 using namespace reshard::detail;
 
-/// How long a text may be.
+/// The maximum length of a text.
 inline constexpr std::size_t most_bytes = 4096;
 
 /// A name of a statement.
 struct text_name {
     std::string_view text;
     std::size_t offset = 0;
-    std::size_t number = 0;  ///< equal names have one
+    std::size_t number = 0;  ///< equal names have the same number
     bool is_nothing = false; ///< `_`
 };
 
@@ -40,19 +40,19 @@ struct text_attribute {
     value_kind value = value_kind::number;
     index_t number = 0;
     std::string_view text{};
-    attribute_word const* row = nullptr; ///< its row, if the language has the word
+    attribute_word const* row = nullptr; ///< null for an unknown word
 };
 
-/// A statement: its names, left and then right, and its attributes lie side by side.
+/// A statement. Its names, left and then right, are consecutive, and so are its attributes.
 struct text_statement {
     std::size_t offset = 0;
     std::size_t first_name = 0, left = 0, right = 0;
     std::size_t first_attribute = 0, attributes = 0;
 };
 
-/// What is wrong with the text of a `typed::program`, in the order of the codes.
+/// The faults in the text of a `typed::program`, in the order of their codes.
 enum class refusal : std::uint8_t {
-    none, // and then errc::syntax
+    none, // the codes below are errc::syntax
     no_statement,
     no_name,
     no_arrow,
@@ -120,14 +120,14 @@ constexpr errc code_of(refusal reason) {
                                             : errc::unsupported;
 }
 
-/// What is wrong, in which statement, counted from 1, and with which byte of the text.
+/// A fault, the number of its statement, counted from 1, and the offset of its byte in the text.
 struct program_fault {
     refusal reason = refusal::none;
     std::size_t statement = 0;
     std::size_t offset = 0;
 };
 
-/// How much of everything a text has.
+/// The numbers of elements in a text.
 struct text_counts {
     std::size_t statements, names, attributes, keys;
 };
@@ -137,11 +137,11 @@ struct text_content {
     std::span<text_statement const> statements;
     std::span<text_name const> names;
     std::span<text_attribute const> attributes;
-    std::span<hashed_key const> keys; ///< the different names, by number
+    std::span<hashed_key const> keys; ///< different names, by number
     program_fault fault;
 };
 
-/// The same as a constant.
+/// The content of a text as a constant.
 template <text_counts Counts>
 struct text_table {
     std::array<text_statement, Counts.statements> statements{};
@@ -158,14 +158,14 @@ struct text_table {
     }
     constexpr text_content content() const { return {statements, names, attributes, keys, fault}; }
 
-    /// A plain loop, which takes the fewest steps.
+    /// A plain loop takes the fewest steps in a constant expression.
     static constexpr void copy(auto const& from, auto& to) {
         for (std::size_t i = 0; i < to.size(); ++i)
             to[i] = from[i];
     }
 };
 
-/// \name The place of a fault as a type
+/// \name The position of a fault as a type
 /// \{
 template <std::size_t>
 struct in_statement;
@@ -175,13 +175,13 @@ template <refusal Reason, errc Code, class Statement, class Column>
 struct in_program;
 /// \}
 
-/// False for the fault of that place.
+/// False for the fault at this position.
 template <class Place, refusal Reason>
 inline constexpr bool is_free_of = true;
 template <refusal Reason, errc Code, class Statement, class Column>
 inline constexpr bool is_free_of<in_program<Reason, Code, Statement, Column>, Reason> = false;
 
-/// The sentence of run time for a fault, without its values.
+/// The run-time message for a fault, without its values.
 template <class Place>
 struct checked_text {
     using enum refusal;
@@ -279,7 +279,7 @@ struct checked_text {
 template <class Tensor, bool IsState>
 inline constexpr bool is_no_state = !IsState;
 
-/// Says which tensor of the target would stay as it is though its parameter changes.
+/// Refuses a target tensor that would stay unchanged although its parameter changes.
 template <class Tensor, bool IsState>
 struct unchanged_tensor {
     static_assert(is_no_state<Tensor, IsState>,

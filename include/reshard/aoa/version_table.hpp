@@ -13,18 +13,18 @@
 #include <cstdint>
 
 /// \file
-/// Which value a name of a program means at its position: a name may be bound again, a value may
-/// not.
+/// Finds the value of a name at a position in a program. A name may be bound again, but a value
+/// never changes.
 
 namespace reshard::aoa::detail {
 
-/// The values that run through a program, by number: the tensors of the source that its statements
-/// read, and all values that they bind.
+/// The values of a program, by number: the source tensors that its statements read, and all values
+/// that they bind.
 class version_table {
 public:
     static constexpr std::uint32_t none = 0xffffffff;
 
-    /// \pre the program has been expanded; it has to outlive this object
+    /// \pre the program has been expanded, and outlives this object
     explicit version_table(program const& code)
         : code_(code), places_(code.text_count() + code.fresh_count()) {
         for (std::uint32_t i = 0; i < code.statements().size(); ++i)
@@ -33,17 +33,17 @@ public:
 
     std::size_t size() const { return versions_.size(); }
 
-    /// The value that name number `i` of a statement means: an operand left of the arrow, a result
-    /// right of it. `_`, and the name on the other side of it, have no value.
+    /// The value of name number `i` in a statement: an operand on the left of the arrow, a result
+    /// on the right. `_`, and the name on the other side of it, have no value.
     std::uint32_t at(statement const& of, std::size_t i) const { return version_of_[of.names + i]; }
 
     /// The name that a value is bound to.
     name const& called(std::uint32_t version) const { return versions_[version].called; }
 
-    /// The statement that makes a value; `none` for a tensor of the source.
+    /// The statement that makes a value; `none` for a source tensor.
     std::uint32_t maker(std::uint32_t version) const { return versions_[version].maker; }
 
-    /// Whether the name still means the value at the end of the program.
+    /// Whether the name still has this value at the end of the program.
     bool is_last(std::uint32_t version) const {
         return places_[place(called(version))].last == version;
     }
@@ -51,11 +51,12 @@ public:
     /// \name For text number `id`
     /// \{
 
-    /// The tensor of the source with that name, or `none` if no statement reads it.
+    /// The source tensor of this name, or `none` if no statement reads it.
     std::uint32_t source(std::uint32_t id) const { return places_[id].source; }
-    /// The value of the name at the end; `none` if no statement has the name, or only with `_`.
+    /// The value of the name at the end; `none` if no statement binds or reads it, except together
+    /// with `_`.
     std::uint32_t last(std::uint32_t id) const { return places_[id].last; }
-    /// The statement that removes, or adds, the tensor of that name; `none` otherwise.
+    /// The statement that removes or adds the tensor of this name, or `none`.
     std::uint32_t removed_by(std::uint32_t id) const { return places_[id].removed_by; }
     std::uint32_t added_by(std::uint32_t id) const { return places_[id].added_by; }
     /// \}

@@ -14,7 +14,7 @@
 #include <utility>
 
 /// \file
-/// The words of the language: every attribute that a statement may have, and the lists in values.
+/// The words of the language: all attributes of statements, and the lists in their values.
 
 namespace reshard::aoa {
 
@@ -22,16 +22,16 @@ namespace detail {
 
 /// The value after an attribute's word.
 enum class value_kind {
-    none,   ///< none: the word alone, as in `fused_ffn`
-    number, ///< an integer, as in `axis=1`
-    text,   ///< a quoted text, as in `dtype="float32"`
+    none,   ///< no value: the word alone, for example `fused_ffn`
+    number, ///< an integer, for example `axis=1`
+    text,   ///< a quoted text, for example `dtype="float32"`
 };
 
 /// A word of the language.
 struct attribute_word {
     std::string_view word;
     value_kind value;
-    bool reserved; ///< a tensor of that name has to be quoted
+    bool reserved; ///< a tensor with this name has to be quoted
 };
 
 /// All words of the language.
@@ -61,7 +61,7 @@ inline constexpr attribute_word attribute_words[] = {
     {"fused", value_kind::none, false},
 };
 
-/// The word of that text, or null.
+/// The word with this text, or null.
 constexpr attribute_word const* find_attribute_word(std::string_view text) {
     for (attribute_word const& word : attribute_words)
         if (word.word == text)
@@ -71,7 +71,7 @@ constexpr attribute_word const* find_attribute_word(std::string_view text) {
 
 } // namespace detail
 
-/// Whether a character may be in a name without quotes and means itself.
+/// Whether a character may be in a name without quotes, and has no special meaning.
 constexpr bool is_plain_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.';
@@ -79,7 +79,7 @@ constexpr bool is_plain_char(char c) {
 
 namespace detail {
 
-/// Whether a text ends with the quoted value of an attribute, as in `dtype="float32"`.
+/// Whether a text ends with the quoted value of an attribute, for example `dtype="float32"`.
 constexpr bool ends_in_quoted_value(std::string_view text) {
     if (text.empty() || (text.back() != '"' && text.back() != '\''))
         return false;
@@ -100,24 +100,25 @@ constexpr bool begins_with_statement(std::string_view line) {
     return begins_name && names.size() < line.size() && names.find_first_of("=#;") == names.npos;
 }
 
-/// Whether a tensor of that name has to be quoted.
+/// Whether a tensor with this name has to be quoted.
 constexpr bool is_reserved(std::string_view text) {
     attribute_word const* const word = find_attribute_word(text);
     return word != nullptr && word->reserved;
 }
 
-/// Whether a name of that text could be taken for a word after other names.
+/// Whether a name with this text, after other names, could be parsed as a word.
 constexpr bool may_be_word(std::string_view text) {
     attribute_word const* const word = find_attribute_word(text);
     return word != nullptr && (word->reserved || word->value == value_kind::none);
 }
 
-/// Takes the integer at the beginning of a text; std::nullopt if there is none, or beyond 64 bits.
+/// Takes the integer at the beginning of a text; std::nullopt if there is none, or if it exceeds 64
+/// bits.
 constexpr std::optional<index_t> take_integer(std::string_view& text) {
     bool const is_negative = text.starts_with('-');
     std::size_t const first = is_negative ? 1 : 0;
     std::size_t last = first;
-    index_t negated = 0; // negative, because the lowest number has no positive counterpart
+    index_t negated = 0; // negative, because the lowest integer has no positive counterpart
     for (; last < text.size() && text[last] >= '0' && text[last] <= '9'; ++last)
         if (__builtin_mul_overflow(negated, 10, &negated) ||
             __builtin_sub_overflow(negated, text[last] - '0', &negated))
@@ -132,7 +133,7 @@ constexpr void skip_blanks(std::string_view& text) {
     text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t\r\n")));
 }
 
-/// Takes `wanted`, and blanks before it; false if something else comes next.
+/// Takes `wanted` and the blanks before it; false if another character comes next.
 constexpr bool take(std::string_view& text, char wanted) {
     skip_blanks(text);
     bool const is_next = text.starts_with(wanted);
@@ -140,7 +141,7 @@ constexpr bool take(std::string_view& text, char wanted) {
     return is_next;
 }
 
-/// Reads the entries of a list in brackets; a comma after the last one is allowed.
+/// Reads the entries of a list in brackets; a comma after the last entry is allowed.
 ///
 /// \param take_entry takes an entry from the beginning of a text, or returns std::nullopt
 /// \return           false for any other text
@@ -159,7 +160,7 @@ constexpr bool read_list(std::string_view text, TakeEntry const& take_entry,
     return text.empty();
 }
 
-/// The extent at the beginning of a text; `*` is an extent without a value.
+/// The extent at the beginning of a text; for `*`, an optional without a value.
 constexpr std::optional<std::optional<index_t>> take_extent(std::string_view& text) {
     if (take(text, '*'))
         return std::optional<index_t>();
@@ -168,16 +169,16 @@ constexpr std::optional<std::optional<index_t>> take_extent(std::string_view& te
     return std::nullopt;
 }
 
-/// The shape of a tensor of shape `old` after a reshape to `list`.
+/// The shape of a tensor with shape `old` after a reshape to `list`.
 ///
-/// It is the list. A list of three extents or more is also the grouped form. There, the tensor has
-/// the list's shape, or that shape with the first two axes and all other axes merged; the result is
-/// the one of these two shapes that the target wants.
+/// It is `list` itself. A list of three extents or more is also the grouped form: there, the tensor
+/// has the list's shape, or that shape with the first two axes merged and all other axes merged.
+/// The result is the one of these two shapes that the target has.
 ///
 /// \param wanted the target's shape, or null
-/// \throws       error with errc::overflow if a product does not fit 64 bits
-/// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has the
-///               grouped form only
+/// \throws       error with errc::overflow if a product exceeds 64 bits
+/// \par Source   section 4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has
+///               only the grouped form
 constexpr index_vector reshaped_shape(index_vector const& old, index_vector const& list,
                                       index_vector const* wanted) {
     if (!wanted || list.size() < 3)

@@ -19,9 +19,9 @@ namespace reshard {
 
 namespace detail {
 
-/// Where the elements of a box lie in a shard's memory.
+/// The position of a box's elements in a shard's memory.
 ///
-/// \par Units elements, from the view's first one
+/// \par Units elements, relative to the view's first element
 struct memory_place {
     index_t offset = 0;
     index_vector strides;
@@ -31,11 +31,12 @@ struct memory_place {
     bool operator==(memory_place const&) const = default;
 };
 
-/// The place of the element at `global` and the strides along the global axes from there on.
+/// The position of the element at `global`, and the strides along the global axes from there.
 ///
-/// \par Shape  `view_strides` has one number an axis, or one in all if the shard is a flat range
+/// \par Shape  `view_strides` has one number for each axis, or one number if the shard is a flat
+///             range
 /// \pre        `global` lies in the shard; for a flat range, the box that begins there lies in one
-///             part, and in one block if the shard is blocks
+///             part, and for a block-cyclic shard, in one block
 /// \tparam     Shards `shard_table` or `tensor_shards`
 memory_place place_in_shard(auto const& shards, std::size_t shard, index_vector const& global,
                             index_vector const& view_strides) {
@@ -54,9 +55,9 @@ memory_place place_in_shard(auto const& shards, std::size_t shard, index_vector 
     return memory;
 }
 
-/// A plan with the tensors that it moves between, of the holders that this process plays.
+/// A plan with its source and target tensors, for the holders that this process plays.
 ///
-/// Refers to all four arguments, which must live as long.
+/// Refers to all four arguments, which must outlive it.
 struct bound_plan {
     plan const& whole;
     plan_problem const& problem;
@@ -65,9 +66,9 @@ struct bound_plan {
     conversion_kernels const* conversions = nullptr; ///< of a plan that casts
 };
 
-/// A place in memory with the strides of the target's factors from there on.
+/// A position in memory, with the strides of the target's factors from there.
 ///
-/// \par Units elements, from `data`
+/// \par Units elements, relative to `data`
 template <class Pointer>
 struct bound_end {
     Pointer data;
@@ -76,30 +77,30 @@ struct bound_end {
     static constexpr void members(auto& self, auto&& visit) { visit(self.data, self.position); }
 };
 
-/// The source's end of a transfer.
+/// The source end of a transfer.
 ///
 /// \pre this process plays the source holder
 RESHARD_DECL bound_end<void const*> source_end(bound_plan const& bound, transfer const& t);
 
-/// The target's end of a transfer.
+/// The target end of a transfer.
 ///
 /// \pre this process plays the target holder
 RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const& t);
 
-/// The loop of a transfer, from the first element of the source's view to the target's.
+/// The loop of a transfer, from the source's view to the target's view.
 ///
 /// \pre this process plays both holders
 RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t);
 
-/// The conversion of a transfer's elements from one end to the other.
+/// The conversion of a transfer's elements from the source's type to the target's type.
 ///
 /// \pre the transfer has a source: `t.source_key != zero_source`
 RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer const& t);
 
-/// Runs a transfer whose two ends are in this process.
+/// Runs a transfer within this process.
 ///
-/// \pre    this process plays both holders, or the target alone if the transfer is zeros
-/// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
+/// \pre    this process plays both holders; for zeros, the target holder
+/// \throws error with errc::dtype_mismatch for a cast from complex to real numbers
 RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& t);
 
 } // namespace detail

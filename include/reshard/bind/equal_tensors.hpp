@@ -20,7 +20,7 @@
 #include <utility>
 
 /// \file
-/// Compares tensors that must be equal, bit by bit, regardless of how ranks hold them.
+/// Compares tensors that must be equal, bit by bit, however ranks hold them.
 
 namespace reshard::detail {
 
@@ -38,8 +38,8 @@ constexpr bool is_integer(data_type dtype) {
     }
 }
 
-/// Writes an element of a tensor in memory, which lies at that distance from the first one: the
-/// shortest digits that mean it; and its bits, in hexadecimal, which distinguish two NaN.
+/// The text of the element at memory offset `index` of a tensor: the shortest digits that represent
+/// it; and its bits in hexadecimal digits, which distinguish two NaN.
 ///
 /// \par Shape any; strides do not matter
 RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t index);
@@ -51,10 +51,10 @@ RESHARD_DECL shard_descriptor renamed(shard_descriptor shard, std::string const&
 RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& tensors,
                                             std::string const& key);
 
-/// True if each shard of `alias` is one of `tensors` too, in the same memory.
+/// Whether each shard of `alias` equals one of `tensors`, in the same memory.
 RESHARD_DECL bool is_same_memory(const_state_dict const& alias, const_state_dict const& tensors);
 
-/// Memory for a copy of the shards of an alias, as shards of its key.
+/// Memory for a copy of an alias's shards, as shards of the tensor `key`.
 struct alias_copy {
     vector<vector<std::byte>> memory;
     state_dict shards;
@@ -62,7 +62,7 @@ struct alias_copy {
     alias_copy(const_state_dict const& alias, std::string const& key);
 };
 
-/// An element in which two tensors differ: its index in row-major order, and both values.
+/// The first element in which two tensors differ: its index in row-major order, and both values.
 struct alias_difference {
     index_t position = 0;
     std::string alias;
@@ -73,13 +73,13 @@ struct alias_difference {
     }
 };
 
-/// The first one among the shards of this rank.
+/// The first difference in the shards of this rank.
 RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict const& alias,
                                                               alias_copy const& copy);
 
-/// The first element of `name` that differs from the element of `key`, over all ranks, if any.
-/// Memory that all ranks share is not compared; else each rank needs memory for a copy of its
-/// shards of `name`.
+/// The first element of `name`, over all ranks, that differs from the element of `key`;
+/// std::nullopt if there is none. Tensors that share memory on all ranks are not compared;
+/// otherwise each rank needs memory for a copy of its shards of `name`.
 ///
 /// \par Collective every rank of the group, in the same order
 RESHARD_DECL std::optional<alias_difference> difference_between(
@@ -89,16 +89,16 @@ RESHARD_DECL std::optional<alias_difference> difference_between(
 
 /// The shape of a source tensor of a program.
 ///
-/// \pre it is one
+/// \pre `key` is a source of the program
 RESHARD_DECL index_vector shape_in(mapping const& program, std::string_view key);
 
-/// The error if tensors differ although a program takes them for equal.
+/// The text of an error about tensors that differ although a program relates them as equal.
 RESHARD_DECL std::string copies_differ(relation const& copied, index_vector const& index,
                                        std::string const& copy, std::string const& key);
 
-/// A number that this rank has, of those that have to be equal.
+/// A number on this rank that has to equal other numbers.
 struct held_number {
-    std::string first; ///< the key of the first of these numbers
+    std::string first; ///< the key whose number it has to equal
     std::string key;
     std::string text;
     std::string bits;
@@ -108,18 +108,18 @@ struct held_number {
     }
 };
 
-/// Among numbers that must be equal, the first one that this rank has, and one that differs from
-/// it.
+/// For each group of numbers that must be equal, the first one on this rank. If a number differs
+/// from the first one of its group, it comes last.
 RESHARD_DECL vector<held_number> numbers_in(const_state_dict const& tensors,
                                             mapping const& program);
 
-/// Refuses numbers of the ranks that must be equal but differ.
+/// Refuses numbers on several ranks that must be equal but differ.
 ///
 /// \throws error with errc::overlap
 RESHARD_DECL void check_numbers(vector<vector<held_number>> const& of_ranks);
 
-/// The relations of tensors that are compared by all their elements: all except relations of
-/// numbers.
+/// The relations of tensors whose elements are compared one by one: all relations that are
+/// compared, except for numbers.
 RESHARD_DECL vector<relation> tensors_to_compare(mapping const& program);
 
 } // namespace reshard::detail

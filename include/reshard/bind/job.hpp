@@ -25,14 +25,13 @@ namespace detail {
 struct arena_state;
 struct arena_steps;
 
-/// An arena as a call refers to it.
+/// An arena, as a call refers to it.
 class any_arena {
 public:
     std::shared_ptr<arena_state const> const& state() const { return state_; }
     arena_steps const& steps() const { return *steps_; }
 
-    /// Not 0. It is the same on all ranks, and differs from the number of any other arena of
-    /// theirs.
+    /// Not 0. The number is equal on all ranks, and differs from the numbers of their other arenas.
     std::uint64_t number() const { return number_; }
 
 protected:
@@ -45,12 +44,13 @@ protected:
 
 } // namespace detail
 
-/// The tensors of one rank, and optionally the layout that all ranks' tensors make up together, and
-/// the `shared_arena` in which some of them lie.
+/// The tensors of one rank. Optionally, the layout of all ranks' tensors, and the `shared_arena` in
+/// which some tensors are.
 ///
-/// If a layout is known by placements, ranks need not send their shards to all ranks: each rank's
-/// memory and time grow only with its own shards, not with the number of ranks. Ranks that know the
-/// layout send it to those that do not. Either every rank gives an arena, or none does.
+/// If a rank knows the layout, for example by placements, ranks do not send all their shards to all
+/// ranks: the memory and time of each rank grow only with its own shards, not with the number of
+/// ranks. Ranks that know the layout send it to the others. Either every rank gives an arena, or
+/// none does.
 template <class View>
 class side {
 public:
@@ -59,7 +59,7 @@ public:
          detail::any_arena const* memory = nullptr)
         : tensors(std::move(state)), layout(std::move(known_layout)), arena(memory) {}
 
-    /// Makes a side for reading from a side whose tensors may be written.
+    /// Makes a side that is only read from a side whose tensors may be written.
     template <class Other>
         requires(
             !std::same_as<Other, View> &&
@@ -83,13 +83,13 @@ struct plan_rounds;
 
 } // namespace detail
 
-/// A redistribution that is ready to run, any number of times, as long as the tensors do not move.
+/// A redistribution that is ready to run, any number of times, while its tensors stay in place.
 ///
-/// Made by `prepare`. Owns its layouts, its plan and its staging memory, and keeps the handles that
-/// the state dicts kept; refers to the memory of all other tensors. It also owns its group's
+/// `prepare` makes it. A job owns its layouts, its plan and its staging memory, and the handles in
+/// its state dicts; it refers to the memory of all other tensors. It also owns its group's
 /// messages, so all ranks must destroy their jobs in the same order. A moved-from job may be
 /// destroyed or assigned to; any other use throws an error with errc::usage, on this rank alone. If
-/// other ranks run their jobs, end the program.
+/// other ranks run their jobs then, end the program.
 class job {
 public:
     explicit job(std::unique_ptr<detail::job_state> state);
@@ -97,29 +97,29 @@ public:
     job& operator=(job&& other_job) noexcept;
     ~job();
 
-    /// Moves the bytes. An error of MPI during the run ends the program; an error in the functions
-    /// of `rounds` does not.
+    /// Moves the bytes. An MPI error during the run ends the program; an error in the functions of
+    /// `rounds` does not.
     ///
-    /// \par Collective every rank of the group that it was prepared with, in the same order
+    /// \par Collective every rank of the group for which it was prepared, in the same order
     /// \throws error with errc::usage for a second run of a job that has released its sources
     friend void run(job& ready);
 
-    /// What this process gives and gets.
+    /// The bytes that this process sends and receives.
     process_cost const& cost() const;
 
-    /// The layouts that all ranks make up together, with neighbours in memory as one shard. If a
-    /// layout was looked up, this is this rank's part.
+    /// The layouts of all ranks' tensors together, with neighbours in memory as one shard. If a
+    /// layout was looked up in a directory, it has only this rank's shards.
     layout const& source_layout() const;
     layout const& target_layout() const;
 
-    /// True if the plan came from `options::cache` on every rank; the same on all of them.
+    /// Whether the plan came from `options::cache` on every rank; equal on all ranks.
     bool was_kept() const;
 
-    /// The rounds of a job with `options::memory`, the same on every rank; empty for other jobs.
-    /// Include `bind/rounds.hpp` to ask for them, and `plan/rounds.hpp` to look into them.
+    /// The rounds of a job with `options::memory`, equal on every rank; empty for other jobs. A
+    /// call needs `bind/rounds.hpp`, and the result's members need `plan/rounds.hpp`.
     detail::plan_rounds const& rounds() const;
 
-    /// The memory in which elements were staged: in rounds, the most of one that has run.
+    /// The memory for staged elements; for rounds, the most of any round that has run.
     ///
     /// \par Units bytes of this rank
     index_t staging_bytes() const;

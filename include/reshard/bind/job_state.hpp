@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-// Before the guard: in header-only mode, a body after it includes this header.
+// Before the guard: in header-only mode, an .ipp after the guard includes this header.
 #include <reshard/bind/job.hpp>
 #include <reshard/core/vector.hpp>
 
@@ -33,12 +33,12 @@
 
 namespace reshard::detail {
 
-/// The values that are equal on ranks that do the same.
+/// The values that are equal on ranks that make the same call.
 RESHARD_DECL compared_values call_fingerprint(options const& options);
 
 /// Checks the tensors of this rank alone.
 ///
-/// \throws error that adding a tensor gave; errc::memory_overlap; errc::usage for options that
+/// \throws the errors of adding a tensor; errc::memory_overlap; errc::usage for options that
 ///         contradict each other
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,
                              options const& options);
@@ -48,13 +48,13 @@ inline conversion_kernels const* conversions_of(any_program const& program) {
     return program.steps() ? &program.steps()->conversions : nullptr;
 }
 
-/// What ranks compare of a program before any of them makes its mapping.
+/// The digest of a program that ranks compare before they make its mapping.
 inline std::uint64_t digest_of_given(any_program const& program) {
     mapping const* const mapping = program.known();
     return mapping ? program.steps()->digest(*mapping) : program.is_by_name();
 }
 
-/// How the program of a call is fitted to its target.
+/// The options of a call that adapt its program to its target.
 inline fit_rules rules_of(options const& options) {
     program_steps const* const steps = options.program.steps();
     auto const& [strict, shapes] = std::tie(options.strict, options.shape_mismatch);
@@ -62,7 +62,7 @@ inline fit_rules rules_of(options const& options) {
             strict.steps ? strict.steps : shapes.steps};
 }
 
-/// A job as its group runs it.
+/// A job that any group can run.
 class job_state {
 public:
     explicit job_state(std::shared_ptr<planned_job const> ready) : planned(std::move(ready)) {}
@@ -71,7 +71,7 @@ public:
     virtual index_t staging_bytes() const { return 0; }
     virtual plan_rounds const* rounds() const { return nullptr; }
 
-    /// Keeps the handles of its tensors as long as the job lives.
+    /// Keeps the tensors' handles for the lifetime of the job.
     void keep_handles(const_state_dict const& have, state_dict const& want) {
         handles = have.handles();
         handles.insert(handles.end(), want.handles().begin(), want.handles().end());
@@ -83,10 +83,10 @@ public:
     bool was_kept = false;
 };
 
-/// A job whose tensors are bound to its plan.
+/// A job with tensors bound to its plan.
 class bound_job : public job_state {
 public:
-    /// \throws error with errc::bad_layout if a rank has more or less than its layout says
+    /// \throws error with errc::bad_layout if a rank's tensors are not the shards in its layout
     bound_job(std::shared_ptr<planned_job const> ready, holder_t me, const_state_dict const& have,
               state_dict const& want);
 
@@ -102,7 +102,7 @@ public:
 using round_binder = std::function<std::unique_ptr<job_state>(
     std::shared_ptr<planned_job const>, const_state_dict const&, state_dict const&)>;
 
-/// A call whose targets are filled in rounds.
+/// A call that fills its targets in rounds.
 struct round_call {
     std::shared_ptr<planned_job> layouts; ///< of all ranks, without a plan
     std::optional<mapping> program;
@@ -111,15 +111,14 @@ struct round_call {
     round_binder bind;
 };
 
-/// The steps of a call that fills its targets in rounds. One that fills them at once compiles none
-/// of it.
+/// The steps of a call that fills its targets in rounds. Other calls do not compile them.
 struct round_steps {
-    /// \throws error with errc::usage for what rounds exclude
+    /// \throws error with errc::usage for arguments that exclude rounds
     void (*check)(source_tensors const& have, target_tensors const& want, options const& options);
 
     /// \par Collective every rank of the group, in the same order
-    /// \throws error on every rank: as `fitted_program`, `problem_of`, `make_plan` and
-    ///         `rounds_of`
+    /// \throws the errors of `fitted_program`, `problem_of`, `make_plan` and `rounds_of`, on every
+    ///         rank
     std::unique_ptr<job_state> (*prepare)(any_group const& ranks, round_call call,
                                           options const& options);
 };

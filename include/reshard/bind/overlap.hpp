@@ -14,23 +14,24 @@
 #include <string>
 
 /// \file
-/// Refuses tensors that share memory before anything is written into them, and shards that were
-/// added twice.
+/// Refuses tensors that share memory before any element is written, and shards that were added
+/// twice.
 
 namespace reshard::detail {
 
-/// A table of that shard alone.
+/// A table with only that shard.
 RESHARD_DECL shard_table table_of(shard_descriptor const& shard);
 
-/// Copies the elements that both shards have from the first to the second, and returns their
-/// number. The target's other elements keep their content.
+/// Copies the elements that both shards have from `source` to `target`, and returns their number.
+/// The other elements of `target` keep their values.
 ///
-/// Keys may differ. Either shard may be flat, and strided.
+/// Keys may differ. Both shards may be flat or strided.
 ///
-/// \throws     error as `check` of local shards; with errc::shape_mismatch or errc::dtype_mismatch
-///             for shards of different tensors, errc::memory_overlap if they share memory
+/// \throws     the errors of `check` of local shards; errc::shape_mismatch or
+///             errc::dtype_mismatch for shards of different tensors, errc::memory_overlap if they
+///             share memory
 /// \par Source `assign_sharded_slice` of PaddlePaddle Flex Checkpoint, which asserts that one of
-///             the two shards has elements, if both must
+///             the two shards has elements, although both must
 RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard const& target);
 
 struct used_memory {
@@ -42,17 +43,17 @@ struct used_memory {
 
 RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memory);
 
-/// Refuses a target that shares memory with a source, or for certain with another target.
+/// Refuses a target that shares memory with a source, or that certainly shares it with a target.
 ///
-/// Compares the ranges from first to last byte. Targets interleaved with each other, as column
-/// blocks of one matrix, are legal, unless the first byte of one is a byte of another; targets
-/// interleaved with a source are not legal, because it is unknown whether they overlap.
+/// Compares the ranges from first to last byte. Interleaved targets, such as column blocks of one
+/// matrix, are legal, unless the first byte of one target belongs to another target. A target that
+/// is interleaved with a source is not legal, because the two may overlap.
 ///
-/// \throws error with errc::memory_overlap, naming both keys
+/// \throws error with errc::memory_overlap that names both keys
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
                                std::span<state_dict const> target);
 
-/// Elements in memory, `step` apart.
+/// Elements in memory, at a distance of `step`.
 struct element_row {
     unsigned char const* bytes;
     index_t first;
@@ -61,18 +62,19 @@ struct element_row {
     index_t bit(index_t i, int bits) const { return (first + i * step) * bits; }
 };
 
-/// The first of `count` elements that differs, or `count`.
+/// The index of the first of `count` elements that differs, or `count`.
 RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b, index_t count,
                                       int bits);
 
-/// The place in `b` of the first element that differs, as an offset from its first one, if any.
+/// The offset in `b` of the first element that differs, relative to the first element; std::nullopt
+/// if all are equal.
 ///
-/// Both sides are row-major, so that fusing axes keeps the order of elements.
+/// Both sides are row-major, so fused axes keep the order of elements.
 RESHARD_DECL std::optional<index_t>
 first_difference(affine_copy const& loop, const_tensor_view const& a, const_tensor_view const& b);
 
-/// Refuses a shard that a rank has added twice, at two addresses, with different elements: only one
-/// of them would be read.
+/// Refuses a shard that a rank has added twice, at two addresses, with different elements: the job
+/// would read only one of the two.
 ///
 /// Equal shards are replicas. Two shards at one address, such as aliases, are one tensor.
 ///

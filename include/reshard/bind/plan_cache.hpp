@@ -12,11 +12,11 @@
 #include <utility>
 
 /// \file
-/// Keeps plans, and finds them again by a digest of their problems.
+/// Keeps plans, and finds them by a digest of their problems.
 
 namespace reshard {
 
-/// The plans of one rank, by a digest of the shards of all ranks. See `options::cache`.
+/// The plans of one rank, by digests of the shards of all ranks. See `options::cache`.
 class plan_cache final : public detail::any_plan_cache,
                          public detail::digest_cache<detail::planned_job> {
 public:

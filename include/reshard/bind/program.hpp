@@ -7,15 +7,15 @@
 #include <reshard/core/config.hpp>
 
 /// \file
-/// What a call does with `options::program`, `strict` and `shape_mismatch`. A program that sets one
-/// of them includes this file, as `<reshard.hpp>` and `<reshard/aoa.hpp>` do.
+/// The steps for `options::program`, `strict` and `shape_mismatch`. Code that sets one of these
+/// options includes this file, as `<reshard.hpp>` and `<reshard/aoa.hpp>` do.
 
 namespace reshard::detail {
 
-/// The steps of all programs.
+/// The steps of a call with any program.
 RESHARD_DECL program_steps const& steps_of_programs();
 
-/// The steps that fit a program to its target.
+/// The steps that adapt a program to its target.
 RESHARD_DECL fit_steps const& steps_of_fitting();
 
 template <class Value>

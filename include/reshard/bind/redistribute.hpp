@@ -20,45 +20,46 @@ namespace detail {
 
 struct planned_job;
 
-/// One rank of a group.
+/// A rank of a group, and the number of ranks.
 struct group_place {
     holder_t me = 0;
     holder_t ranks = 1;
 };
 
-/// A plan that was made before its ranks met, and a number that is the same on all that have it.
+/// A plan made before the call, and a number that is equal on all ranks with that plan.
 struct made_plan {
     std::shared_ptr<planned_job const> planned;
     std::uint64_t digest = 0;
 };
 
-/// Makes the part of one rank of a plan that all ranks have.
+/// Makes the transfers of one rank from a plan that all ranks have.
 struct plan_maker {
-    /// \throws error with errc::bad_layout, errc::usage if the sides or the group do not fit
+    /// \throws error with errc::bad_layout or errc::usage if the sides or the group do not fit the
+    ///         plan
     made_plan (*make)(source_tensors const& have, target_tensors const& want, group_place at);
 };
 
-/// Binds a plan that was made before.
+/// Binds a plan that was made before the call.
 ///
-/// \throws error as `prepare` of a typed plan
+/// \throws the errors of `prepare` of a typed plan
 RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_tensors have,
                               target_tensors want);
 
 } // namespace detail
 
-/// Plans the filling of `want` from `have` in a group of one, and binds it to their memory; `run`
-/// moves the bytes. The same as over MPI (see `reshard/mpi/redistribute.hpp`), for code over any
-/// group and for programs that do not start MPI.
+/// Plans how `want` is filled from `have` in a group of one, and binds the plan to their memory;
+/// `run` moves the bytes. It works as over MPI (see `reshard/mpi/redistribute.hpp`), for code that
+/// takes any group and for programs without MPI.
 ///
-/// \throws error as `layout_of`, `problem_of` and `make_plan`, and with errc::memory_overlap if
-///         a target shares memory with another tensor; nothing is written then
+/// \throws the errors of `layout_of`, `problem_of` and `make_plan`; errc::memory_overlap if a
+///         target shares memory with another tensor. No element is written then
 RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors want,
                          options const& options = {});
 
-/// Fills the tensors of `want` from the tensors of `have`: by name, or as `options.program` says.
-/// Before anything moves, source tensors that the program calls copies are compared.
+/// Fills the tensors of `want` from the tensors of `have`: by name, or by `options.program`. Before
+/// any element moves, source tensors that the program relates as copies are compared.
 ///
-/// \throws error as `prepare`, and with errc::overlap if copies differ
+/// \throws the errors of `prepare`; errc::overlap if copies differ
 RESHARD_DECL void redistribute(solo const& alone, source_tensors have, target_tensors want,
                                options const& options = {});
 

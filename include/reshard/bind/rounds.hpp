@@ -18,13 +18,13 @@ namespace reshard {
 
 /// For `options::memory`. Tensors are filled in rounds, as in `rounds_of`: each round allocates and
 /// fills targets, and releases sources that no later round reads. Sources that the program does not
-/// name are neither counted nor released. The target is given as a layout without tensors, and all
-/// elements travel in messages.
+/// name are neither counted nor released. The caller gives the target as a layout without tensors.
+/// All elements travel in messages.
 ///
 /// \param budget   the most bytes of tensors and staging that a rank may need
-/// \param allocate this rank's shards of these target tensors, allocated now
-/// \param release  nothing reads this rank's shards of these source tensors any more
-/// \throws error with errc::usage without a function that allocates
+/// \param allocate allocates and returns this rank's shards of these target tensors
+/// \param release  called when no round reads this rank's shards of these source tensors any more
+/// \throws error with errc::usage without an `allocate` function
 RESHARD_DECL detail::memory_rounds
 rounds(index_t budget, std::function<state_dict(vector<std::string> const& keys)> allocate,
        std::function<void(vector<std::string> const& keys)> release = {});

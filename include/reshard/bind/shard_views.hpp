@@ -23,12 +23,12 @@
 
 namespace reshard::detail {
 
-/// Numbers of the tensors in memory, found by shard.
+/// Numbers the tensors in memory, by shard.
 ///
-/// A shard is a number of a tensor in its layout, and one among the shards of that tensor.
+/// A shard is identified by the number of its tensor in the layout, and its number in that tensor.
 class shard_numbers {
 public:
-    /// Makes room for more shards without memory.
+    /// Reserves memory for more shards without memory.
     void reserve_shapes(std::size_t shards) { numbers_.reserve(numbers_.size() + shards); }
 
     bool contains(std::uint32_t tensor, std::uint32_t shard) const {
@@ -38,31 +38,31 @@ public:
 protected:
     using place = std::pair<std::uint32_t, std::uint32_t>;
 
-    /// False if the shard has a number already.
+    /// Returns false if the shard already has a number.
     bool put(place where, std::size_t number);
 
     /// \pre the shard was added
     std::uint32_t number_at(place where) const;
 
-    /// The place of a shard that `holder` holds, and that has no number yet.
+    /// The numbers of a shard that `holder` holds, and that was not yet added.
     ///
-    /// \throws error with errc::bad_layout if `holder` does not have it in `layout`
+    /// \throws error with errc::bad_layout if `holder` does not hold it in `layout`
     place place_of(shard_descriptor const& shard, layout const& layout, holder_t holder);
 
 private:
     std::optional<std::uint32_t> find_shard(shard_descriptor const& shard, std::uint32_t tensor,
                                             tensor_shards const& shards, holder_t holder);
 
-    std::uint32_t last_ = 0; ///< mostly the next tensor has its shard at the same place of its list
+    std::uint32_t last_ = 0; ///< the last number found; usually right for the next tensor, too
     boost::unordered_flat_map<place, std::uint32_t> numbers_;
 };
 
-/// The tensors of the holders that this process plays, found by shard. Refers to their memory.
+/// The tensors of the holders that this process plays, by shard. Refers to their memory.
 template <class View>
 class shard_views : public shard_numbers {
 public:
-    /// Takes the tensors of `holder`: each is the shard of `layout` with its key and region.
-    /// Tensors without elements may be anywhere, or missing.
+    /// Adds the tensors of `holder`: each is the shard of `layout` with the same key and region.
+    /// Tensors without elements may be at any address, or missing.
     ///
     /// \throws error with errc::bad_layout for a tensor that is not a shard of `holder` in `layout`
     void add(basic_state_dict<View> const& tensors, layout const& layout, holder_t holder) {
@@ -71,12 +71,12 @@ public:
                 add(place_of(local.descriptor, layout, holder), local.tensor);
     }
 
-    /// Takes the tensor of shard number `shard` of tensor number `tensor`.
+    /// Adds the tensor of shard number `shard` of tensor number `tensor`.
     void add(std::uint32_t tensor, std::uint32_t shard, View const& view) {
         add(place{tensor, shard}, view);
     }
 
-    /// Adds a shard without memory, stored row-major: shards of one shape share a view.
+    /// Adds a shard without memory, as a row-major tensor; shards of one shape share a view.
     void add_shape(std::uint32_t tensor, std::uint32_t shard, data_type dtype,
                    index_vector const& shape) {
         hasher digest;
@@ -102,7 +102,7 @@ public:
     }
 
 private:
-    /// The first view of a shard counts.
+    /// Ignores all but the first view of a shard.
     void add(place where, View const& view) {
         if (put(where, views_.size()))
             views_.push_back(view);
@@ -115,10 +115,10 @@ private:
 /// The shards of a holder that have elements.
 RESHARD_DECL vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder);
 
-/// Refuses tensors if a shard that `layout` gives to `holder` is missing. A shard without elements
-/// may be missing.
+/// Refuses tensors if a shard of `holder` in `layout` is missing. A shard without elements may be
+/// missing.
 ///
-/// Looks at each way of spreading once.
+/// Checks each spread once.
 ///
 /// \throws error with errc::bad_layout that names the shard
 RESHARD_DECL void check_complete(shard_numbers const& views, layout const& layout, holder_t holder);

@@ -13,7 +13,7 @@
 #include <utility>
 
 /// \file
-/// Redistribution by a typed plan: the compiler knows the transfers, and the program the memory.
+/// Redistribution by a typed plan: the compiler knows the transfers, and the call gives the memory.
 
 namespace reshard {
 
@@ -26,18 +26,18 @@ struct typed_tensors {
     holder_t ranks = 0;
 };
 
-/// The constants of a typed plan, for one that is run.
+/// The constants of a typed plan, for a run.
 ///
-/// A tensor is a number: its index in its typed layout.
+/// A tensor is a number: its index in the typed layout.
 struct typed_tables {
     typed_tensors source;
     typed_tensors target;
     std::span<pattern_content const* const> contents; ///< by target tensor
-    std::span<std::uint32_t const> first_operand;     ///< by target tensor: its first operand
-    std::span<std::uint32_t const> operands;          ///< source tensors
+    std::span<std::uint32_t const> first_operand;     ///< by target tensor: the first operand
+    std::span<std::uint32_t const> operands;          ///< source tensors, by operand
 };
 
-/// Constants of a layout; copies, since symbols of a layout have the names of all its tensors.
+/// Constants of a layout. They are copies, because symbols of a layout contain all its keys.
 template <class Layout>
 struct tensors_in {
     static constexpr auto keys = Layout::keys.all();
@@ -54,10 +54,10 @@ struct tables_of {
                                         operands.first, operands.source};
 };
 
-/// What one rank gives and gets by a typed plan. Nothing is searched for: transfers are listed.
+/// The transfers of one rank in a typed plan. They are listed, without a search.
 ///
-/// \throws error with errc::bad_layout for layouts of more ranks than there are, with errc::usage
-///         if a side is given with a layout
+/// \throws error with errc::bad_layout if the layouts have more ranks than the group, with
+///         errc::usage if a side has a layout
 RESHARD_DECL made_plan listed_plan(typed_tables const& plan, source_tensors const& have,
                                    target_tensors const& want, group_place at);
 
@@ -68,29 +68,29 @@ made_plan listed_plan(source_tensors const& have, target_tensors const& want, gr
 
 } // namespace detail
 
-/// Binds the typed plan `Plan` to tensors; `run` moves the bytes. Nothing is planned, and ranks do
-/// not exchange descriptions of their tensors.
+/// Binds the typed plan `Plan` to tensors; `run` moves the bytes. The call does not plan, and ranks
+/// do not exchange descriptions of their tensors.
 ///
-/// Each rank gives the shards that its layout gives it, in memory of any strides. The group is
-/// `solo`, or a group of MPI with `reshard/mpi.hpp`.
+/// Each rank gives its shards in the typed layouts, in memory of any strides. The group is `solo`,
+/// or an MPI group with `reshard/mpi.hpp`.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank, before anything is written: one that adding a tensor gave;
-///         errc::bad_layout if a rank holds more or less than its layout says, or if the layout is
-///         for more ranks than the group has; errc::ranks_disagree if ranks have different plans;
-///         errc::memory_overlap if a target shares memory with another tensor; errc::usage for
-///         an arena of other ranks, and for a layout beside the tensors
+/// \throws error on every rank, before any element is written: an error from adding a tensor;
+///         errc::bad_layout if a rank's tensors are not the shards in its layout, or if the layout
+///         has more ranks than the group; errc::ranks_disagree if ranks have different plans;
+///         errc::memory_overlap if a target shares memory with another tensor; errc::usage for an
+///         arena of other ranks, and for a side with a layout
 template <class Plan, class Group>
 job prepare(Group const& world, source_tensors have, target_tensors want) {
-    static_assert(sizeof(Plan) > 0); // an error of the plan names the caller
+    static_assert(sizeof(Plan) > 0); // an error of the plan names the caller here
     return prepare_made(world, detail::plan_maker{&detail::listed_plan<Plan>}, std::move(have),
                         std::move(want));
 }
 
-/// Fills the tensors of `want` from the tensors of `have`, as the typed plan `Plan` says.
+/// Fills the tensors of `want` from the tensors of `have` by the typed plan `Plan`.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as `prepare`
+/// \throws the errors of `prepare`
 template <class Plan, class Group>
 void redistribute(Group const& world, source_tensors have, target_tensors want) {
     static_assert(sizeof(Plan) > 0);

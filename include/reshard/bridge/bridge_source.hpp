@@ -26,25 +26,25 @@ class source_state;
 
 } // namespace detail
 
-/// Tensors whose versions other programs of this machine read, in any layout.
+/// Tensors that other programs on this machine read, version by version, in any layout.
 ///
-/// Each rank keeps two copies of its shards in memory that other programs map. They meet through a
-/// port file, and from then on share only this memory: when one ends, the others continue. The file
-/// exists as long as this object; a new source at the same path replaces it, and takes over its
-/// readers.
+/// Each rank keeps two copies of its shards in memory that other programs map. The programs meet
+/// through a port file, and from then on share only this memory: if one program ends, the others
+/// continue. The file exists as long as this object; a new source at the same path replaces it, and
+/// takes over its readers.
 class bridge_source {
 public:
-    /// Makes the memory, and then the port file; nothing is published yet.
+    /// Makes the memory, and then the port file. Publishes nothing yet.
     ///
-    /// The tensors must not move, and handles are kept. A `boost::mpi::communicator` is given as
-    /// `mpi_group(world)`.
+    /// The tensors must stay at their addresses; this object keeps their handles. Pass a
+    /// `boost::mpi::communicator` as `mpi_group(world)`.
     ///
     /// \par Collective every rank of the group, in the same order
     /// \throws error on every rank: an error from adding a tensor; as `layout_of`, and as the
     ///         program; errc::bad_layout if a rank holds more or less than its layout says;
-    ///         errc::usage for an empty path, or versions_before too high; errc::already_exists if
-    ///         another file is at the path; errc::io if there is not enough shared memory, the file
-    ///         cannot be written, or ranks are on several nodes
+    ///         errc::usage for an empty path, or a `versions_before` that is too high;
+    ///         errc::already_exists if another kind of file is at the path; errc::io if there is
+    ///         not enough shared memory, the file cannot be written, or ranks are on several nodes
     template <group Group>
     bridge_source(Group const& world, source_tensors const& have, std::filesystem::path const& port,
                   bridge_options const& options = {})
@@ -54,33 +54,34 @@ public:
     bridge_source& operator=(bridge_source&& source) noexcept;
     ~bridge_source();
 
-    /// Publishes the present elements of the tensors as a new version, and returns its number.
-    /// Readers that have the previous version are not disturbed; the call waits, until the
-    /// deadline, for readers of the version before that.
+    /// Publishes the present elements of the tensors as a new version, and returns its number. Does
+    /// not disturb readers of the previous version. Waits, until the deadline, for readers of the
+    /// version before the previous one.
     ///
-    /// Every shard is compared with the last version, and counts as changed from the first bit that
-    /// differs on: For changed shards, this costs almost nothing compared with the copy. For other
-    /// shards, it reads them and the last version once. No digests are computed.
+    /// Compares each shard with the last version, up to the first bit that differs. For changed
+    /// shards, this costs almost nothing compared with the copy. Unchanged shards are read once, in
+    /// both versions. No digests are computed.
     ///
     /// \par Collective every rank of the group, in the same order
-    /// \post  every reader that looks finds this version complete, or a newer one
+    /// \post  every reader then finds this version complete, or a newer one
     std::uint64_t publish();
 
-    /// The same if only tensors whose keys match one of these patterns (see `key_pattern`) have
-    /// changed: nothing is compared. If a changed tensor matches no pattern, the version has its
-    /// elements from the last version.
+    /// The same without comparing: only the tensors whose keys match one of the patterns `changed`
+    /// (see `key_pattern`) count as changed. The new version has the elements of the last version
+    /// for all other tensors.
     ///
     /// \throws error with errc::unknown_key for a pattern that no key matches, and nothing is
     ///         published
     std::uint64_t publish(vector<std::string> const& changed);
 
-    /// Waits until at least `least` readers have the newest version, including readers that have
-    /// left with it, and no present reader lacks it; returns false if that takes too long.
+    /// Waits until all present readers have the newest version, and at least `least` readers have
+    /// it, including readers that have left since. Returns false if that takes longer than
+    /// `longest`.
     ///
     /// \par Collective every rank of the group, in the same order
     bool wait_for_readers(std::size_t least, detail::wait_duration longest) const;
 
-    /// What this rank has done. Does not communicate.
+    /// The statistics of this rank. Does not communicate.
     bridge_stats stats() const;
 
 private:

@@ -16,15 +16,15 @@
 #include <string>
 
 /// \file
-/// The file by which programs meet: the data that a source gives to targets.
+/// The port file, in which a source describes itself to targets.
 
 namespace reshard::detail {
 
-/// The form of port files. It goes up when anything in them changes, also in the shared memory that
-/// they lead to; files and memory of another form are refused.
+/// The number of the port file format. It rises with every change to the file, or to the shared
+/// memory that the file describes. Files and memory of another format are refused.
 inline constexpr std::uint64_t port_format = 1;
 
-/// A segment of a source, and who made it.
+/// A segment of a source, and the process that made it.
 struct port_segment {
     segment_address address;
     index_t bytes = 0;
@@ -39,7 +39,7 @@ struct port_segment {
 
 /// The content of a port file.
 struct port_content {
-    std::string layout;  ///< as bytes; its shards are stored by the ranks of the segments
+    std::string layout;  ///< as bytes; `ranks` has a segment for each of its holders
     std::string program; ///< the mapping as bytes; empty: none
     port_segment control;
     vector<port_segment> ranks;
@@ -51,10 +51,10 @@ struct port_content {
     bool operator==(port_content const&) const = default;
 };
 
-/// The head before the content.
+/// The head of a port file, before its content.
 struct port_head {
-    std::uint64_t token = 0; ///< as `new_token` gives it: zeros are a block without a source
-    std::uint64_t begun = 0; ///< the last version that was begun; it changes while the file exists
+    std::uint64_t token = 0; ///< from `new_token`; 0: a block without a source
+    std::uint64_t begun = 0; ///< the last version that the source has begun; it changes
     std::uint64_t bytes = 0; ///< of the content
     std::uint64_t digest = 0;
 
@@ -63,13 +63,13 @@ struct port_head {
     }
 };
 
-/// The noun for its path in messages (`check_meeting_path`).
+/// The name of a port file in the messages of `check_meeting_path`.
 inline constexpr std::string_view name_of_port = "a bridge's port file";
 
-/// The head of a port file; std::nullopt without a file.
+/// The head of a port file; std::nullopt if the file does not exist.
 ///
-/// \throws error with errc::corrupt_file for another file; errc::unsupported for another format;
-///         errc::io if the system does not allow reading it
+/// \throws error with errc::corrupt_file for another kind of file; errc::unsupported for another
+///         format; errc::io if the system does not allow reading it
 RESHARD_DECL std::optional<port_head> read_port_head(std::filesystem::path const& path);
 
 /// A head, and the bytes after it.
@@ -78,7 +78,7 @@ struct port_bytes {
     std::string content;
 };
 
-/// A whole port file, with its bytes as written; std::nullopt without a file.
+/// A whole port file, with its bytes as written; std::nullopt if the file does not exist.
 ///
 /// \throws error as `read_port_head`; errc::corrupt_file for a file that was cut short or damaged
 RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& path);
@@ -88,22 +88,22 @@ RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& pa
 /// \throws error with errc::corrupt_file
 RESHARD_DECL port_content read_content(port_bytes const& port);
 
-/// The path at which the number of the last version stays when a port file is removed: a port file
-/// without content.
+/// The path of a port file without content, which keeps the number of the last version after the
+/// port file itself is removed.
 RESHARD_DECL std::filesystem::path count_path(std::filesystem::path const& port);
 
-/// A port file that this process has written. It is removed at the end, unless another one has
-/// replaced it.
+/// A port file that this process has written. The destructor removes it, unless another port file
+/// has replaced it.
 class written_port {
 public:
     written_port() = default;
 
-    /// Writes a file that others see as a whole, replacing an existing one, and removes the remains
-    /// of that file's source if it was killed.
+    /// Writes the file atomically. If it replaces a file of a killed source, removes the remains of
+    /// that source.
     ///
-    /// \param begun versions that were begun before, at least; the old file or the file at
+    /// \param begun the last version that was begun before; the old file or the file at
     ///              `count_path` may have a higher number
-    /// \throws error with errc::already_exists if another file is at either path; as
+    /// \throws error with errc::already_exists if another kind of file is at either path; as
     ///         `check_meeting_path`; errc::io
     written_port(std::filesystem::path path, port_content const& content, std::uint64_t token,
                  std::uint64_t begun);
@@ -117,8 +117,8 @@ public:
     /// Records that a version is begun, before it is written.
     void set_begun(std::uint64_t version);
 
-    /// Keeps the number of the last version, if any, at `count_path` when this ends. It is also
-    /// kept if that file already exists.
+    /// Makes the destructor write the number of the last version, if any, to `count_path`. The
+    /// destructor also does so if that file already exists.
     void keep_count() { keeps_count_ = true; }
 
 private:

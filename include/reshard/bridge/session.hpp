@@ -21,14 +21,13 @@
 #include <optional>
 
 /// \file
-/// One rank of a target with one source that it has met: the source's memory, and the transfers
-/// from it.
+/// The session of a target's rank with one source: the source's memory, and the transfers from it.
 
 namespace reshard::detail {
 
 /// The target tensors of a rank, in one or two sets.
 struct target_sets {
-    layout whole; ///< of all ranks
+    layout whole; ///< the layout of all ranks
     holder_t me = 0;
     vector<state_dict> sets;
 };
@@ -36,17 +35,17 @@ struct target_sets {
 /// The version to copy.
 struct wanted_version {
     std::size_t set = 0;
-    std::uint64_t base = 0; ///< the version that the set has; 0: none of this source
+    std::uint64_t base = 0; ///< the version of this source that the set has; 0: none
     std::uint64_t number = 0;
 };
 
 /// The plan between a source's layout and the target's, bound to the source's memory.
 ///
-/// Nothing here communicates, and no source is waited for.
+/// No function here communicates or waits for the source.
 class bridge_session {
 public:
-    /// \pre    `wanted` outlives it
-    /// \throws error with errc::io if the source has gone; as `problem_of` and `make_plan`;
+    /// \pre    `wanted` outlives the session
+    /// \throws error with errc::io if the source has ended; as `problem_of` and `make_plan`;
     ///         errc::corrupt_file, errc::unsupported for files of other versions of the library;
     ///         errc::usage for a program on both sides
     bridge_session(port_bytes const& port, target_sets const& wanted,
@@ -57,19 +56,20 @@ public:
     control_block& control() const { return control_in(control_.data()); }
     process_mark const& source() const { return content_.control.maker; }
 
-    /// False if it has certainly ended.
+    /// False if the source has certainly ended.
     bool source_lives() const;
 
-    /// Copies the changes since the set was filled; the contents of the set are undefined until
-    /// this returns true.
+    /// Copies the changes since the set was last filled. The contents of the set are undefined
+    /// until this returns true.
     ///
-    /// \param  bytes the number of copied bytes is added
+    /// \param  bytes increased by the number of copied bytes
     /// \return false if the version was overwritten meanwhile
     bool fill(wanted_version const& version, decltype(bridge_options::ready) const& ready,
               index_t& bytes) const;
 
 private:
-    /// A transfer, and when its source changed last, by buffer; null for zeros.
+    /// By buffer, the version in which the source of a transfer last changed; null if the source is
+    /// zeros.
     struct stamped_transfer {
         std::array<std::atomic<std::uint64_t> const*, 2> stamps{};
 
@@ -79,7 +79,8 @@ private:
     void plan_for(target_sets const& wanted, bridge_options const& options);
     void open_source();
 
-    /// Finds the shard of each transfer in the memory of its rank, which is opened for the first.
+    /// Finds the source shard of each transfer in the memory of its rank. The first transfer from a
+    /// rank opens the rank's memory.
     void bind();
     void bind(std::size_t number, vector<stored_shards>& stored);
 

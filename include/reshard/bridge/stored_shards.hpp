@@ -28,10 +28,10 @@
 
 namespace reshard::detail {
 
-/// A shard, row by row, in each of both buffers.
+/// A shard, stored row by row in both buffers.
 struct stored_shard {
-    std::uint32_t tensor = 0; ///< of the layout
-    std::uint32_t shard = 0;  ///< of the tensor
+    std::uint32_t tensor = 0; ///< index in the layout
+    std::uint32_t shard = 0;  ///< index among the tensor's shards
     data_type dtype{};
     index_vector shape;
     index_t offset = 0; ///< from the beginning of a buffer
@@ -50,7 +50,7 @@ public:
     /// The index of a shard in the list, or std::nullopt.
     std::optional<std::size_t> find(std::uint32_t tensor, std::uint32_t shard) const;
 
-    /// \par Units bytes; more than none
+    /// \par Units bytes; at least 1
     index_t segment_bytes() const { return head_bytes_ + 2 * buffer_bytes_; }
 
     /// \pre `segment` has `segment_bytes()`, here and below; `buffer` is 0 or 1
@@ -69,7 +69,7 @@ private:
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank: an error from adding a tensor; as `layout_of`; errc::bad_layout for
-///         a layout of more ranks
+///         a layout of more ranks than the group has
 template <class View>
 layout layout_of_side(any_group const& world, side<View> const& side, std::string_view noun) {
     local_error const problem = attempt([&] { side.tensors.check(); });

@@ -6,18 +6,19 @@
 #include <reshard/core/index_vector.hpp>
 
 /// \file
-/// The one operation in which every plan ends: an n-dimensional loop with two sets of strides.
+/// The operation to which every plan is reduced: an n-dimensional loop with two sets of strides.
 
 namespace reshard {
 
 namespace detail {
 
-/// Element `i` of the loop goes from `source_offset + i . source_strides` to the same of the
-/// target.
+/// Copies element `i` of an n-dimensional loop from position `source_offset + i . source_strides`
+/// of the source to position `target_offset + i . target_strides` of the target.
 ///
 /// \par Units  elements, counted from two base pointers; the data types are given elsewhere
-/// \invariant  three vectors of one length; no extent is negative; two places of the target are
-///             never the same, while places of the source may be (stride 0 repeats an element)
+/// \invariant  the three vectors have the same length; no extent is negative; no two positions in
+///             the target are equal; positions in the source may be equal (stride 0 repeats an
+///             element)
 struct affine_copy {
     index_vector extent;
     index_t source_offset = 0;
@@ -39,7 +40,8 @@ struct loop_axis {
 
 constexpr index_t magnitude(index_t stride) { return stride < 0 ? -stride : stride; }
 
-/// Reverses an axis that the target walks backwards, moving the offsets to its other end.
+/// Reverses an axis with a negative target stride, and moves the offsets to the other end of the
+/// axis.
 constexpr loop_axis forwards(loop_axis axis, affine_copy& copy) {
     if (axis.target_stride >= 0)
         return axis;
@@ -48,20 +50,20 @@ constexpr loop_axis forwards(loop_axis axis, affine_copy& copy) {
     return {axis.extent, -axis.source_stride, -axis.target_stride};
 }
 
-/// True if a step of `outer` is as far as all steps of `inner` together, on both sides.
+/// True if one step of `outer` is as far as all steps of `inner` together, on both sides.
 constexpr bool is_continued_by(loop_axis const& outer, loop_axis const& inner) {
     return outer.source_stride == inner.source_stride * inner.extent &&
            outer.target_stride == inner.target_stride * inner.extent;
 }
 
-/// Orders `a` before `b` if it has to be the outer loop.
+/// True if `a` must be an outer loop of `b`.
 constexpr bool is_outer(loop_axis const& a, loop_axis const& b) {
     if (a.target_stride != b.target_stride)
         return a.target_stride > b.target_stride;
     return magnitude(a.source_stride) > magnitude(b.source_stride);
 }
 
-/// Puts `axis` after all axes that have to be outer loops of it.
+/// Inserts `axis` after all axes that must be its outer loops.
 constexpr void insert_axis(loop_axis* axes, std::size_t count, loop_axis const& axis) {
     for (; count > 0 && is_outer(axis, axes[count - 1]); --count)
         axes[count] = axes[count - 1];
@@ -74,14 +76,14 @@ constexpr void push_axis(affine_copy& copy, loop_axis const& axis) {
     copy.target_strides.push_back(axis.target_stride);
 }
 
-/// The same copy with as few axes as possible, the target's fastest one innermost.
+/// The same copy with as few axes as possible. The target's fastest axis is innermost.
 ///
-/// Axes of extent 1 are dropped, axes that continue each other on both sides are one, and the
-/// target is walked upwards. Nothing but the order of the elements changes, which no copy depends
-/// on.
+/// Axes of extent 1 are removed, axes that continue each other on both sides are merged, and target
+/// strides become positive. Only the order of the elements changes, and no copy depends on that
+/// order.
 ///
-/// \post the same pairs of places; no extent is 1; target strides are positive and fall; an empty
-///       copy has the one extent 0
+/// \post the same pairs of positions; no extent is 1; target strides are positive and descending;
+///       an empty copy has the single extent 0
 constexpr affine_copy fuse(affine_copy const& copy) {
     affine_copy fused{{}, copy.source_offset, {}, copy.target_offset, {}};
     loop_axis axes[max_ndim] = {};
@@ -107,7 +109,7 @@ constexpr affine_copy fuse(affine_copy const& copy) {
 
 } // namespace detail
 
-/// The number of elements that it copies.
+/// The number of elements in a copy.
 constexpr index_t element_count(detail::affine_copy const& copy) {
     return element_count(copy.extent);
 }

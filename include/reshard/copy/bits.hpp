@@ -7,7 +7,8 @@
 #include <reshard/core/index_vector.hpp>
 
 /// \file
-/// Bits at any place in memory, lowest first: how elements of 4 and 6 bits are packed.
+/// Reads and writes bits at any position in memory, lowest bit first. Elements of 4 and 6 bits are
+/// packed in this way.
 
 namespace reshard::detail {
 
@@ -16,12 +17,12 @@ namespace reshard::detail {
 /// \pre `0 < count <= 8`; only bytes that hold one of the bits are read
 RESHARD_DECL unsigned read_bits(unsigned char const* bytes, index_t position, int count);
 
-/// Puts the lowest `count` bits of `value` at bit `position`; no other bit changes.
+/// Writes the lowest `count` bits of `value` at bit `position`. Other bits do not change.
 ///
 /// \pre `0 < count <= 8`; only bytes that hold one of the bits are read and written
 RESHARD_DECL void write_bits(unsigned char* bytes, index_t position, int count, unsigned value);
 
-/// A place in memory, to the bit.
+/// The address of a bit.
 struct bit_place {
     unsigned char const* bytes;
     index_t position;

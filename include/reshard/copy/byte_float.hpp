@@ -14,17 +14,18 @@
 #include <limits>
 
 /// \file
-/// Floats of a byte at most, as tables: one body of a kernel reads any of them.
+/// Floats of at most a byte, as tables, so that one kernel reads all of these formats.
 
 namespace reshard::detail {
 
-/// `value` or `other`; both are computed, which keeps branches out of vector loops.
+/// `value` if `condition` holds, otherwise `other`. Computes both, to keep branches out of vector
+/// loops.
 constexpr std::uint32_t select(bool condition, std::uint32_t value, std::uint32_t other) {
     std::uint32_t const mask = 0u - std::uint32_t{condition};
     return (value & mask) | (other & ~mask);
 }
 
-/// The magnitude from which on a f32, not being a NaN, no longer rounds to a finite number of
+/// The smallest magnitude of an f32, other than a NaN, that does not round to a finite number of
 /// `format`.
 constexpr std::uint32_t overflow_threshold(float_format format) {
     int const cut = format_f32.fraction_bits - format.fraction_bits;
@@ -32,11 +33,11 @@ constexpr std::uint32_t overflow_threshold(float_format format) {
     std::uint32_t const largest_as_f32 =
         (largest << cut) +
         (static_cast<std::uint32_t>(format_f32.bias - format.bias) << format_f32.fraction_bits);
-    // Half a unit above it; a tie goes up if the fraction is odd.
+    // Half a unit above the largest number. A tie rounds up if the fraction is odd.
     return largest_as_f32 + (std::uint32_t{1} << (cut - 1)) + (largest % 2 == 0);
 }
 
-/// The f32 of a pattern of a narrower format, exactly.
+/// Converts a pattern of a narrower format to f32, exactly.
 template <float_format Format>
 constexpr std::uint32_t widen(std::uint32_t bits) {
     constexpr int shift = format_f32.fraction_bits - Format.fraction_bits;
@@ -49,8 +50,8 @@ constexpr std::uint32_t widen(std::uint32_t bits) {
                                << (31 - magnitude_bits(Format));
     std::uint32_t result = (magnitude << shift) + rebias;
     if constexpr (rebias != 0) {
-        // A subnormal is the smallest normal number with its fraction, less the smallest normal
-        // number.
+        // A subnormal equals the smallest normal number with the subnormal's fraction, minus the
+        // smallest normal number.
         constexpr std::uint32_t smallest = rebias + (std::uint32_t{1} << format_f32.fraction_bits);
         float const above =
             std::bit_cast<float>((magnitude << shift) + smallest) - std::bit_cast<float>(smallest);
@@ -66,7 +67,7 @@ constexpr std::uint32_t widen(std::uint32_t bits) {
     return result | sign;
 }
 
-/// The result for a f32 NaN of that magnitude, without its sign.
+/// The pattern for an f32 NaN of that magnitude, without its sign.
 template <float_format Format>
 constexpr std::uint32_t narrow_nan(std::uint32_t magnitude) {
     constexpr auto special = static_cast<std::uint32_t>(overflow_bits(Format));
@@ -78,7 +79,7 @@ constexpr std::uint32_t narrow_nan(std::uint32_t magnitude) {
     return special | select(kept == 0, (fraction + 1) >> 1, kept);
 }
 
-/// The pattern of a narrower format for a f32: rounded once, to nearest, ties to even.
+/// Converts an f32 to a pattern of a narrower format: rounds once, to nearest, ties to even.
 template <float_format Format>
 constexpr std::uint32_t narrow(std::uint32_t bits) {
     constexpr int cut = format_f32.fraction_bits - Format.fraction_bits;
@@ -89,7 +90,8 @@ constexpr std::uint32_t narrow(std::uint32_t bits) {
     std::uint32_t result =
         ((magnitude + odd + (std::uint32_t{1} << (cut - 1)) - 1) >> cut) - rebias;
     if constexpr (rebias != 0) {
-        // Adding a number whose last bit is worth the smallest subnormal rounds there, by hardware.
+        // The last bit of the added number has the value of the smallest subnormal, so the hardware
+        // rounds at that bit.
         constexpr std::uint32_t unit =
             static_cast<std::uint32_t>(format_f32.bias + 1 - Format.bias + cut)
             << format_f32.fraction_bits;
@@ -112,7 +114,7 @@ constexpr std::uint32_t narrow(std::uint32_t bits) {
     return result | sign;
 }
 
-/// The f64 of a f32; the payload of a NaN is moved, so that a signalling one stays as it is.
+/// Converts an f32 to f64. Shifts the payload of a NaN, so that a signalling NaN stays signalling.
 inline std::uint64_t f64_of_f32(std::uint32_t value) {
     double const exact = std::bit_cast<float>(value);
     std::uint64_t const sign = std::uint64_t{value >> 31} << 63;
@@ -120,7 +122,7 @@ inline std::uint64_t f64_of_f32(std::uint32_t value) {
     return (value & 0x7fffffffu) > 0x7f800000u ? nan : std::bit_cast<std::uint64_t>(exact);
 }
 
-/// The f32 of a f64, rounded once.
+/// Converts an f64 to f32, rounded once.
 inline std::uint32_t f32_of_f64(std::uint64_t value) {
     static_assert(std::numeric_limits<float>::is_iec559);
     auto const rounded = static_cast<float>(std::bit_cast<double>(value));
@@ -132,8 +134,8 @@ inline std::uint32_t f32_of_f64(std::uint64_t value) {
                : std::bit_cast<std::uint32_t>(rounded);
 }
 
-/// The bf16 of a pattern of a format that has no more exponent and fraction bits: the upper half of
-/// its f32, whose other half is zero.
+/// Converts a pattern of a format whose exponent and fraction fit bf16. The result is the upper
+/// half of the f32; the lower half is zero.
 template <float_format Format>
 constexpr std::uint32_t widen_to_bf16(std::uint32_t bits) {
     static_assert(Format.fraction_bits <= format_bf16.fraction_bits &&
@@ -145,11 +147,11 @@ struct byte_float;
 
 /// Converts `count` elements from one dense block to another; the blocks need no alignment.
 ///
-/// \param format the source's format if it is a float of at most a byte, else null
+/// \param format the source's format if it is a float of at most a byte, otherwise null
 using block_function = void (*)(byte_float const* format, unsigned char const* source,
                                 unsigned char* target, index_t count);
 
-/// Converts one element; neither place needs alignment.
+/// Converts one element. The addresses need no alignment.
 template <class Source, class Target, auto Convert>
 [[gnu::always_inline]] inline void convert_one(unsigned char const* source, unsigned char* target) {
     Source value;
@@ -158,20 +160,22 @@ template <class Source, class Target, auto Convert>
     std::memcpy(target, &converted, sizeof converted);
 }
 
-/// What kernels know of a format of at most 8 bits that they learn only as they run.
+/// A format of at most 8 bits, for kernels that learn the format at run time.
 ///
-/// Every value of such a format is one of bf16, which is a table. Of formats of 8 bits, wide
-/// registers work it out: below `first_normal` the magnitude is looked up, from there on it is
-/// `magnitude * factor + rebias`; what exceeds `largest`, or is the `only_nan`, gets
-/// `special_rebias` beside.
+/// bf16 can represent every value of such a format, so `bf16` is a lookup table. Kernels with
+/// 32-byte registers compute the values of 8-bit formats. They look up magnitudes below
+/// `first_normal` in `small`. Other magnitudes become `magnitude * factor + rebias`. If a magnitude
+/// exceeds `largest`, or the pattern is `only_nan`, they also add `special_rebias`.
 struct byte_float {
-    alignas(64) std::array<std::uint16_t, 256> bf16{}; ///< of each pattern
-    std::array<unsigned char, 16> small{}; ///< lower bytes of the first eight, then upper ones
+    alignas(64) std::array<std::uint16_t, 256> bf16{}; ///< for each pattern
+    std::array<unsigned char, 16> small{}; ///< lower bytes of the first eight values, then their
+                                           ///< upper bytes
     std::uint16_t factor = 0;
     std::uint16_t rebias = 0;
     std::uint16_t first_normal = 0;
     std::uint16_t largest = 0;
-    std::uint16_t only_nan = 0; ///< its byte twice; if there is none, no byte twice
+    std::uint16_t only_nan = 0; ///< the pattern of the only NaN, repeated; 0x0001 if there is no
+                                ///< such NaN
     std::uint16_t special_rebias = 0;
 
     constexpr bool has_only_nan() const { return only_nan == 0x8080; }
@@ -203,7 +207,8 @@ constexpr byte_float byte_float_of() {
 template <float_format Format>
 inline constexpr byte_float byte_float_table = byte_float_of<Format>();
 
-/// The table of a type; null for those that are larger, or no floats with a sign.
+/// The table of a floating-point type of at most a byte; null for other types and for types without
+/// a sign.
 constexpr byte_float const* find_byte_float(data_type dtype) {
     switch (dtype) {
     case data_type::f4: return &byte_float_table<format_f4>;

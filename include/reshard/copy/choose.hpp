@@ -7,37 +7,37 @@
 #include <reshard/core/cast_chain.hpp>
 
 /// \file
-/// Which kernel does a copy: a look at its strides and its data types.
+/// Chooses the kernel for a copy from its strides and data types.
 
 namespace reshard::detail {
 
 struct conversion_kernels;
 
-/// What happens to elements on the way: the type in which they are stored, and the casts in order.
+/// How a copy converts elements: the source's data type, and the casts in order.
 struct element_conversion {
     data_type source;
     cast_chain chain = {};
-    conversion_kernels const* kernels = nullptr; ///< what runs the casts, if there are any
+    conversion_kernels const* kernels = nullptr; ///< the functions that run the casts, if any
 
     constexpr data_type target() const { return result(source, chain); }
 
     constexpr bool operator==(element_conversion const&) const = default;
 };
 
-/// The kernels, and when each is taken.
+/// The kernels, and the copies for which they are used.
 enum class copy_kernel : std::uint8_t {
     nothing,            ///< no elements
     contiguous,         ///< one run of bytes
     rows,               ///< runs of bytes
-    transposed,         ///< whole bytes; another axis is the source's fastest
+    transposed,         ///< whole bytes; source and target have different fastest axes
     strided,            ///< whole bytes, any strides
-    packed,             ///< elements of less than a byte
-    convert_rows,       ///< casts of runs
-    convert_transposed, ///< casts, and another axis is the source's fastest
+    packed,             ///< elements smaller than a byte
+    convert_rows,       ///< casts of contiguous runs
+    convert_transposed, ///< casts; source and target have different fastest axes
     convert_strided,    ///< all other casts
 };
 
-/// The kernel's name, for reports.
+/// The name of a kernel, for reports.
 constexpr std::string_view name(copy_kernel kernel) {
     constexpr std::string_view names[] = {
         "nothing",         "contiguous", "rows",         "transposed",
@@ -47,8 +47,7 @@ constexpr std::string_view name(copy_kernel kernel) {
     return names[static_cast<std::size_t>(kernel)];
 }
 
-/// The first axis but the last whose elements lie one after the other in the source, or
-/// `copy.ndim()`.
+/// The first axis, except the last, along which the source is contiguous, or `copy.ndim()`.
 constexpr std::size_t contiguous_source_axis(affine_copy const& copy) {
     for (std::size_t axis = 0; axis + 1 < copy.ndim(); ++axis)
         if (copy.source_strides[axis] == 1)
@@ -56,21 +55,22 @@ constexpr std::size_t contiguous_source_axis(affine_copy const& copy) {
     return copy.ndim();
 }
 
-/// True if the last axis is contiguous on both sides; a single element is.
+/// True if the last axis is contiguous on both sides, or if there is a single element.
 constexpr bool has_rows(affine_copy const& copy) {
     return copy.ndim() == 0 ||
            (copy.source_strides.end()[-1] == 1 && copy.target_strides.end()[-1] == 1);
 }
 
-/// True if the last axis is the target's fastest and another one the source's.
+/// True if the last axis is the target's fastest axis and another axis is the source's fastest
+/// axis.
 constexpr bool is_transposed(affine_copy const& copy) {
     return copy.ndim() >= 2 && copy.target_strides.end()[-1] == 1 &&
            contiguous_source_axis(copy) < copy.ndim();
 }
 
-/// A copy of complex numbers as one of their parts, two for each.
+/// Converts a copy of complex numbers to a copy of their real and imaginary parts.
 ///
-/// \throws error with errc::limit_exceeded if no axis is left for them
+/// \throws error with errc::limit_exceeded if the copy already has `max_ndim` axes
 constexpr affine_copy by_parts(affine_copy copy) {
     if (copy.ndim() == max_ndim)
         fail(errc::limit_exceeded, "complex numbers are cast along ", max_ndim,
@@ -86,7 +86,7 @@ constexpr affine_copy by_parts(affine_copy copy) {
     return copy;
 }
 
-/// What happens to the parts of complex numbers.
+/// Converts casts of complex numbers to casts of their real and imaginary parts.
 ///
 /// \pre    the source is complex
 /// \throws error as `check_castable`
@@ -99,7 +99,7 @@ constexpr element_conversion by_parts(element_conversion conversion) {
     return conversion;
 }
 
-/// The kernel for a copy.
+/// Chooses the kernel for a copy.
 ///
 /// \pre `copy` is fused
 constexpr copy_kernel choose(affine_copy const& copy, element_conversion const& conversion) {

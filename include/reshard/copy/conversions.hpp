@@ -10,7 +10,7 @@
 #include <reshard/core/data_type.hpp>
 
 /// \file
-/// The kernels that cast. A program that casts nothing includes none of them.
+/// The kernels for casts. A program without casts includes none of them.
 
 namespace reshard::detail {
 
@@ -19,7 +19,7 @@ struct conversion_kernels;
 /// The kernels for all casts.
 RESHARD_DECL conversion_kernels const& all_conversions();
 
-/// A conversion of some casts, with the kernels for them.
+/// A conversion with these casts, and with the kernels for them.
 inline element_conversion casting(data_type source, cast_chain const& chain) {
     return {source, chain, &all_conversions()};
 }

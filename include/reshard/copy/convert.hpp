@@ -13,7 +13,8 @@
 #include <optional>
 
 /// \file
-/// One element from any data type to any other: what every faster conversion must agree with.
+/// Converts one element from any data type to any other. Every faster conversion must give the same
+/// result.
 
 namespace reshard {
 
@@ -21,10 +22,10 @@ namespace detail {
 
 /// `significand * 2^exponent` with its sign, an infinity or a NaN.
 ///
-/// Every element of every data type but the complex ones is a `number`, without rounding.
+/// A `number` represents every element of every real data type exactly.
 ///
-/// \invariant the significand of a NaN holds its payload from the highest bit down, IEEE's quiet
-///            bit first
+/// \invariant the significand of a NaN is its left-aligned payload; IEEE's quiet bit is the highest
+///            bit
 struct number {
     enum class kind_type : std::uint8_t { finite, infinite, nan };
 
@@ -40,14 +41,15 @@ struct number {
     constexpr bool operator==(number const&) const = default;
 };
 
-/// The payload of a NaN, highest bit first; formats with a single NaN give the quiet one.
+/// The left-aligned payload of a NaN. For formats with a single NaN, the payload of a quiet NaN.
 constexpr std::uint64_t payload(float_format format, std::uint64_t bits) {
     return format.specials == special_values::ieee
                ? (bits & fraction_mask(format)) << (64 - format.fraction_bits)
                : std::uint64_t{1} << 63;
 }
 
-/// The highest bits of the payload that fit; if they are all zero the quiet bit keeps it a NaN.
+/// Encodes a NaN with the highest bits of its payload that fit. If these are all zero, sets the
+/// quiet bit, so that the result is still a NaN.
 constexpr std::uint64_t encode_nan(float_format format, std::uint64_t payload) {
     if (format.specials != special_values::ieee)
         return overflow_bits(format);
@@ -73,13 +75,13 @@ constexpr std::uint64_t encode_finite(float_format format, number const& value) 
     if (value.significand == 0)
         return 0;
     bool const is_power = format.specials == special_values::power;
-    int const bias = format.bias + is_power; // so that its field 0 stays free, as elsewhere
+    int const bias = format.bias + is_power; // reserves exponent field 0, as in other formats
     int const top = value.exponent + static_cast<int>(std::bit_width(value.significand)) - 1;
     int const leading = std::max(top, 1 - bias);
     int const field = leading + bias - 1;
     if (field >> format.exponent_bits)
         return overflow_bits(format);
-    // The leading one of a normal number carries into the exponent, as a rounding up may.
+    // The leading 1 of a normal number carries into the exponent. Rounding up may carry, too.
     std::uint64_t const bits =
         (static_cast<std::uint64_t>(field) << format.fraction_bits) +
         round_shift(value.significand, leading - format.fraction_bits - value.exponent);
@@ -87,7 +89,7 @@ constexpr std::uint64_t encode_finite(float_format format, number const& value) 
     return shifted_back > largest_finite(format) ? overflow_bits(format) : shifted_back;
 }
 
-/// The pattern without its sign.
+/// The pattern of a number, without its sign.
 constexpr std::uint64_t encode_magnitude(float_format format, number const& value) {
     switch (value.kind) {
     case number::kind_type::nan: return encode_nan(format, value.significand);
@@ -115,14 +117,15 @@ constexpr number decode(float_format format, std::uint64_t bits) {
 
 /// The pattern of `format` for a number: rounded once, to nearest, ties to even.
 ///
-/// A NaN stays a NaN, with the part of its payload that fits. Beyond the largest number: infinity
-/// if the format has it, otherwise NaN, otherwise (F4, F6) the largest number, which a NaN becomes
-/// there too. Formats without minus zero take plus zero. E8M0 takes its smallest power for smaller
-/// numbers, zero included, and NaN for negative numbers.
+/// A NaN stays a NaN and keeps the part of its payload that fits. A number that is too large
+/// becomes infinity. In formats without infinity it becomes NaN, and in formats without NaN (F4,
+/// F6) the largest number. A NaN also becomes the largest number there. In formats without minus
+/// zero, minus zero becomes plus zero. E8M0 uses its smallest power for smaller numbers, including
+/// zero, and NaN for negative numbers.
 ///
-/// \par Source IEEE 754-2019, 4.3.1 and 5.4.2, but a signalling NaN is moved, not signalled; OCP
-///             8-bit floating point in its non-saturating mode, as PyTorch and ml_dtypes convert;
-///             OCP MX 1.0, with the NaN of F4 and F6 as CUDA's conversions have it
+/// \par Source IEEE 754-2019, 4.3.1 and 5.4.2, but a signalling NaN is copied without a signal; OCP
+///             8-bit floating point in its non-saturating mode, as in PyTorch and ml_dtypes; OCP MX
+///             1.0, but F4 and F6 treat NaN as in CUDA
 constexpr std::uint64_t encode(float_format format, number value) {
     if (format.specials == special_values::power && value.negative && !value.is_zero())
         value = {number::kind_type::nan, false, 0, 0};
@@ -132,10 +135,11 @@ constexpr std::uint64_t encode(float_format format, number value) {
     return value.negative && !drops_sign ? bits | sign_mask(format) : bits;
 }
 
-/// The integer that is nearest to the number cut at its point, within `-largest_negative` and
-/// `largest_positive`, in two's complement; 0 for a NaN.
+/// Removes the fraction of a number, and limits the result to `-largest_negative` up to
+/// `largest_positive`. The result is in two's complement; it is 0 for a NaN.
 ///
-/// \par Source C++ [conv.fpint] cuts too, but leaves undefined what does not fit
+/// \par Source C++ [conv.fpint] also removes the fraction, but is undefined if the result does not
+///             fit
 constexpr std::uint64_t to_integer(number const& value, std::uint64_t largest_positive,
                                    std::uint64_t largest_negative) {
     if (value.is_nan() || value.is_zero())
@@ -150,7 +154,7 @@ constexpr std::uint64_t to_integer(number const& value, std::uint64_t largest_po
     return value.negative ? 0 - magnitude : magnitude;
 }
 
-/// The format of a floating-point data type; nothing for integers, `bool` and complex numbers.
+/// The format of a floating-point data type; std::nullopt for integers, `bool` and complex numbers.
 constexpr std::optional<float_format> float_format_of(data_type dtype) {
     switch (dtype) {
     case data_type::f4: return format_f4;
@@ -174,7 +178,7 @@ constexpr bool is_signed_integer(data_type dtype) {
            dtype == data_type::i64;
 }
 
-/// The lowest `count` bits set.
+/// A mask of the lowest `count` bits.
 constexpr std::uint64_t low_mask(int count) {
     return count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
@@ -194,7 +198,7 @@ constexpr std::uint64_t encode_integer(data_type dtype, number const& value) {
     return to_integer(value, lowest - 1, lowest) & low_mask(width);
 }
 
-/// The number of an element, which is the lowest bits of `bits`.
+/// The number of the element in the lowest bits of `bits`.
 ///
 /// A `bool` is 1 if any of its bits is set.
 ///
@@ -210,8 +214,8 @@ constexpr number decode(data_type dtype, std::uint64_t bits) {
 
 /// The element for a number, rounded once.
 ///
-/// Integers take the number cut towards zero, the nearest bound if it does not fit, and 0 for a
-/// NaN; `bool` takes "not zero", so a NaN is true.
+/// An integer type removes the fraction. It uses the nearest bound if the number does not fit, and
+/// 0 for a NaN. A `bool` is true unless the number is zero, so a NaN is true.
 constexpr std::uint64_t encode(data_type dtype, number const& value) {
     if (auto const format = float_format_of(dtype))
         return encode(*format, value);
@@ -223,10 +227,11 @@ constexpr std::uint64_t encode(data_type dtype, number const& value) {
 
 } // namespace detail
 
-/// The element of type `target` for the element `bits` of type `source`: bits in and out.
+/// Converts an element with the pattern `bits` from type `source` to type `target`.
 ///
-/// \pre        not both are complex, unless they are the same: their parts are converted one by one
-/// \par Source PyTorch and NumPy, from which integers differ: there they wrap if they do not fit
+/// \pre        `source` and `target` are not two different complex types; convert their parts
+///             instead
+/// \par Source PyTorch and NumPy, but there integers wrap if they do not fit
 /// \throws     error as `check_castable`
 constexpr std::uint64_t convert(data_type source, data_type target, std::uint64_t bits) {
     if (source == target)

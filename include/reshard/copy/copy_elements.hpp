@@ -13,11 +13,12 @@
 #include <span>
 
 /// \file
-/// Moves elements: every plan ends here.
+/// Copies and casts elements: the last stage of every plan.
 
 namespace reshard::detail {
 
-/// One pass over a block: in registers, or by a loop that compilers make fast, if either exists.
+/// One pass over a block. `fast` is a function in registers or a loop that compilers vectorise, or
+/// null.
 struct conversion_step {
     data_type source;
     data_type target;
@@ -27,10 +28,11 @@ struct conversion_step {
 RESHARD_DECL void run(conversion_step const& step, unsigned char const* source,
                       unsigned char* target, index_t count);
 
-/// All passes of a chain, at most two for each of its casts.
+/// All passes of a chain of casts, at most two for each cast.
 class conversion {
 public:
-    /// The most elements that are converted at once; they stay in the nearest cache.
+    /// The largest number of elements that are converted at once. They stay in the first-level
+    /// cache.
     static constexpr index_t block_elements = 512;
 
     /// Enough bytes for a block of any type.
@@ -42,7 +44,7 @@ public:
     /// \throws error as `check_castable`
     conversion(data_type source, std::span<data_type const> chain);
 
-    /// The whole conversion in registers, if there is one.
+    /// The whole conversion in registers, if available.
     vector_conversion const& in_registers() const { return in_registers_; }
 
     /// Converts one dense block to another.
@@ -64,27 +66,27 @@ private:
     vector_conversion in_registers_;
 };
 
-/// How results reach the memory.
+/// How results are written to memory.
 enum class stores : std::uint8_t {
     by_size,   ///< non-temporal from `streaming_threshold` bytes on
     cached,    ///< through the caches: the result is read again soon
     streaming, ///< non-temporal: this copy is part of a larger one
 };
 
-/// The bytes from which on a result is unlikely to be found in a cache later.
+/// From this number of bytes on, a later reader is unlikely to find a result in the cache.
 inline constexpr index_t streaming_threshold = index_t{4} << 20;
 
-/// A prepared copy, to be run any number of times: fused, with its kernel chosen.
+/// A copy that is ready to run any number of times: its axes are fused and its kernel is chosen.
 struct prepared_copy {
     copy_kernel kernel = copy_kernel::nothing;
     affine_copy loop;         ///< offsets and strides in the units of `sizes`
-    element_sizes sizes = {}; ///< of the kernel's unit of an element
+    element_sizes sizes = {}; ///< the size of an element in the kernel's units
     detail::conversion conversion;
-    conversion_kernels const* kernels = nullptr; ///< of a kernel that converts
+    conversion_kernels const* kernels = nullptr; ///< only for kernels that convert
     bool streaming = false;
 };
 
-/// What converts elements. A program that casts none compiles none of it.
+/// The functions that convert elements. A program without casts compiles none of them.
 struct conversion_kernels {
     /// \throws error as `check_castable`, and as `by_parts`
     prepared_copy (*prepare)(affine_copy const& fused, element_conversion const& conversion,
@@ -94,20 +96,20 @@ struct conversion_kernels {
 
 /// Prepares a copy.
 ///
-/// \pre    a conversion that casts has kernels
+/// \pre    `conversion` has kernels if it has casts
 /// \throws error as `check_castable`, and as `by_parts`
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
                                    stores stores = stores::by_size);
 
-/// Copies, from and to base pointers that need no alignment.
+/// Runs a prepared copy. The base pointers need no alignment.
 ///
 /// \pre the elements of source and target are disjoint in memory
 RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* target);
 
-/// Copies elements from `source` to `target`, rounding as the casts say.
+/// Copies elements from `source` to `target`, and casts them.
 ///
-/// Neither pointer needs alignment; elements below 8 bits may begin at any bit, and the other bits
-/// of their bytes stay as they are. Works in one thread.
+/// Neither pointer needs alignment. Elements below 8 bits may begin at any bit; the other bits of
+/// their bytes do not change. Uses one thread.
 ///
 /// \par Units offsets and strides in elements of the stored types, from the base pointers
 /// \pre       the elements of source and target are disjoint in memory

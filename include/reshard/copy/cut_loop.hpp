@@ -9,11 +9,11 @@
 #include <cstddef>
 
 /// \file
-/// Loops over memory of which only one window exists at a time.
+/// Cuts loops over memory of which only one window is available at a time.
 
 namespace reshard::detail {
 
-/// One side of a loop, as its members.
+/// Selects the source or the target of a loop.
 struct loop_side {
     index_t affine_copy::*offset;
     index_vector affine_copy::*strides;
@@ -24,8 +24,8 @@ inline constexpr loop_side source_of_loop{&affine_copy::source_offset,
 inline constexpr loop_side target_of_loop{&affine_copy::target_offset,
                                           &affine_copy::target_strides};
 
-/// The range of positions on one side of a loop, from `first` on and before `end`; the loop may
-/// skip some.
+/// The range of positions on one side of a loop, from `first` to `end - 1`. The loop may skip some
+/// of them.
 struct loop_span {
     index_t first = 0;
     index_t end = 0;
@@ -49,7 +49,7 @@ constexpr affine_copy rows_of(affine_copy loop, std::size_t axis, index_t first,
     return loop;
 }
 
-/// The same pairs of places, in an order in which no stride of `side` is negative.
+/// The same pairs of positions, in an order in which no stride of `side` is negative.
 constexpr affine_copy forwards(affine_copy loop, loop_side side) {
     for (std::size_t axis = 0; axis < loop.ndim(); ++axis)
         if ((loop.*side.strides)[axis] < 0) {
@@ -60,7 +60,7 @@ constexpr affine_copy forwards(affine_copy loop, loop_side side) {
     return loop;
 }
 
-/// The axis along which a loop steps furthest on one side, of those with more than one row.
+/// The axis with the largest stride on one side, among the axes with more than one row.
 constexpr std::size_t widest_axis(affine_copy const& loop, loop_side side) {
     std::size_t widest = 0;
     for (std::size_t axis = 1; axis < loop.ndim(); ++axis)
@@ -70,16 +70,16 @@ constexpr std::size_t widest_axis(affine_copy const& loop, loop_side side) {
     return widest;
 }
 
-/// How many rows of a loop lie before place `end` of one side, all of their elements.
+/// The number of rows along `axis` whose positions on one side are all before `end`.
 constexpr index_t rows_before(affine_copy const& loop, loop_side side, std::size_t axis,
                               index_t end) {
     index_t const room = end - span_of(rows_of(loop, axis, 0, 1), side).end;
     return room < 0 ? 0 : room / (loop.*side.strides)[axis] + 1;
 }
 
-/// Cuts a loop so that each part's positions on one side lie in one window: window `i` has `window`
-/// positions from `i * window` on. Calls `take(i, part)`; parts of a loop that is row-major on that
-/// side come in row-major order.
+/// Cuts a loop into parts, such that the positions of each part on one side lie in one window.
+/// Window `i` has the `window` positions from `i * window` on. Calls `take(i, part)` for each part.
+/// If the loop is row-major on that side, its parts are in row-major order.
 ///
 /// \pre the positions on that side are not negative
 void cut_to_windows(affine_copy loop, loop_side side, index_t window, auto&& take) {

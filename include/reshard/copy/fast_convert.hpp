@@ -7,14 +7,15 @@
 #include <reshard/core/data_type.hpp>
 
 /// \file
-/// Loops over dense blocks of elements, for the usual pairs of floats, that become vectors.
+/// Loops over dense blocks of elements for common pairs of floating-point types. Compilers
+/// vectorise these loops.
 
 namespace reshard::detail {
 
 template <class Source, class Target, auto Convert>
 [[gnu::always_inline]] inline void convert_loop(unsigned char const* __restrict source,
                                                 unsigned char* __restrict target, index_t count) {
-    constexpr index_t unrolled = 64; // a constant, so that -O2 makes vectors too
+    constexpr index_t unrolled = 64; // a constant, so that -O2 vectorises too
     index_t i = 0;
     for (; i + unrolled <= count; i += unrolled)
         for (index_t k = i; k < i + unrolled; ++k)
@@ -39,7 +40,7 @@ template <class Source, class Target, auto Convert>
     convert_loop<Source, Target, Convert>(source, target, count);
 }
 
-/// The fastest loop for the processor that runs.
+/// The fastest loop on this processor.
 template <class Source, class Target, auto Convert>
 block_function fastest() {
     return __builtin_cpu_supports("avx2") ? convert_avx2<Source, Target, Convert>
@@ -55,7 +56,8 @@ block_function fastest() {
 
 #endif
 
-/// From any float of a byte at most to f32 or, without the shift, bf16; by a look into its table.
+/// Converts floats of at most a byte to f32 by a lookup table. With `Shift` 0, converts them to
+/// bf16.
 template <class Target, int Shift>
 void look_up(byte_float const* format, unsigned char const* source, unsigned char* target,
              index_t count) {
@@ -70,7 +72,7 @@ block_function fastest_from_f32() {
     return fastest<std::uint32_t, Storage, narrow<Format>>();
 }
 
-/// The vector loop from `dtype` to f32, or null. All but that from f64 are exact.
+/// The vector loop from `dtype` to f32, or null. All except the loop from f64 are exact.
 inline block_function to_f32(data_type dtype) {
     switch (dtype) {
     case data_type::f16: return convert_portably<std::uint16_t, std::uint32_t, widen<format_f16>>;
@@ -98,12 +100,12 @@ inline block_function from_f32(data_type dtype) {
     }
 }
 
-/// The loop from `dtype` to bf16 if every value is a bf16, or null.
+/// The loop from `dtype` to bf16 if bf16 can represent every value, or null.
 inline block_function to_bf16(data_type dtype) {
     return find_byte_float(dtype) ? look_up<std::uint16_t, 0> : nullptr;
 }
 
-/// The vector loop for a pair of types of which one is f32, or from a shorter one to bf16; or null.
+/// The vector loop from or to f32, or from a smaller type to bf16; null if there is none.
 inline block_function fast_step(data_type source, data_type target) {
     return target == data_type::f32    ? to_f32(source)
            : source == data_type::f32  ? from_f32(target)

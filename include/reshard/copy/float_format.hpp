@@ -42,18 +42,18 @@ inline constexpr float_format format_f6_e3m2{3, 2, 3, special_values::none};
 inline constexpr float_format format_f6_e2m3{2, 3, 1, special_values::none};
 inline constexpr float_format format_f4{2, 1, 1, special_values::none};
 
-/// The bits below the sign.
+/// The number of bits below the sign.
 constexpr int magnitude_bits(float_format format) {
     return format.exponent_bits + format.fraction_bits;
 }
 
-/// The pattern of plus zero with the sign set; 0 if the format has no sign.
+/// A mask of the sign bit; 0 if the format has no sign.
 constexpr std::uint64_t sign_mask(float_format format) {
     return format.specials == special_values::power ? 0
                                                     : std::uint64_t{1} << magnitude_bits(format);
 }
 
-/// All bits below the sign.
+/// A mask of all bits below the sign.
 constexpr std::uint64_t magnitude_mask(float_format format) {
     return (std::uint64_t{1} << magnitude_bits(format)) - 1;
 }
@@ -84,8 +84,8 @@ constexpr bool is_nan(float_format format, std::uint64_t bits) {
     }
 }
 
-/// The result for a number that is too large, without its sign: infinity, else NaN, else the
-/// largest number.
+/// The pattern for a number that is too large, without its sign: infinity, otherwise NaN, otherwise
+/// the largest number.
 constexpr std::uint64_t overflow_bits(float_format format) {
     switch (format.specials) {
     case special_values::ieee: return largest_finite(format) + 1;

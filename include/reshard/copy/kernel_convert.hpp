@@ -10,7 +10,7 @@
 #include <reshard/copy/vectors.hpp>
 
 /// \file
-/// Copies that change the data type: in registers, or block by block through the nearest cache.
+/// Copies that change the data type: in registers, or block by block through the first-level cache.
 
 #if defined(__x86_64__)
 #define RESHARD_VECTORS vectors32
@@ -34,7 +34,7 @@ vector_conversion vector_conversion_between(vector_set set) {
                                      : vectors32::cast<Source, Target>::functions();
 }
 
-/// From any of the `Sources` to `Target`.
+/// The conversion to `Target` if `source` is one of `Sources`.
 template <data_type Target, data_type... Sources>
 vector_conversion vector_conversion_from(data_type source, vector_set set) {
     vector_conversion conversion;
@@ -44,7 +44,7 @@ vector_conversion vector_conversion_from(data_type source, vector_set set) {
     return conversion;
 }
 
-/// The same, and from any float of a byte.
+/// The same, also if `source` is a float of a byte.
 template <data_type Target, data_type... Sources>
 vector_conversion vector_conversion_from_bytes(data_type source, vector_set set) {
     byte_float const* const format = find_byte_float(source);
@@ -70,8 +70,8 @@ vector_conversion vector_conversion_from_bytes(data_type, vector_set) {
 
 #endif
 
-/// The table of casts in registers. Casts that would round twice by way of f32 are not in it; it
-/// has no functions, either, if the processor lacks `set`.
+/// The cast in registers. It has no functions if the cast would round twice through f32, or if the
+/// processor lacks `set`.
 inline vector_conversion vector_conversion_of(data_type source, data_type target,
                                               vector_set set = widest_vectors()) {
     using enum data_type;
@@ -88,9 +88,9 @@ inline vector_conversion vector_conversion_of(data_type source, data_type target
 
 #if defined(__SSE2__)
 
-/// Rounds to nearest, keeps subnormals and traps nothing while it lives; then all is as it was, and
-/// no exception is recorded. Programs that are compiled for speed flush subnormals to zero, and a
-/// cast must not depend on that.
+/// Rounds to nearest, keeps subnormals and disables traps during its lifetime. The destructor
+/// restores the environment and discards recorded exceptions. Programs that are compiled for speed
+/// flush subnormals to zero, and a cast must not depend on that.
 class float_environment {
 public:
     float_environment() : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(0x1f80); }
@@ -105,14 +105,14 @@ private:
 
 #else
 
-/// Elsewhere the environment is taken as it is.
+/// On other processors, the environment does not change.
 struct float_environment {
     float_environment() {}
 };
 
 #endif
 
-/// Converts one contiguous run, with non-temporal stores if asked for.
+/// Converts one contiguous run, with non-temporal stores if requested.
 ///
 /// \par Units `sizes` in bytes
 template <class Convert>
@@ -148,7 +148,7 @@ void convert_rows(affine_copy const& copy, auto const& convert, element_sizes si
     for_each_place(copy, last, place_visitor(convert_one));
 }
 
-/// True if a tile is whole squares.
+/// True if a tile consists of whole squares.
 inline bool is_squares(tile_extent extent, element_sizes sizes) {
     return extent.lines % square_side(sizes.source) == 0 &&
            extent.width % square_width(sizes.source, sizes.target) == 0;
@@ -167,11 +167,11 @@ inline void convert_squares(vector_conversion const& convert, element_sizes size
                            streaming);
 }
 
-/// Transposes and converts: squares in registers, or tiles of the source's type that are transposed
-/// and then converted as one block.
+/// Transposes and converts: squares in registers, or tiles. A tile is transposed in the source's
+/// type and then converted as one block.
 ///
 /// \par Units strides, offsets and `sizes` in bytes
-/// \pre       as `copy_transposed`, each side with its own size
+/// \pre       the same as for `copy_transposed`, with a size for each side
 void convert_transposed(affine_copy const& copy, auto const& convert, element_sizes sizes,
                         memory const& at) {
     float_environment const as_usual;
@@ -204,14 +204,14 @@ void convert_transposed(affine_copy const& copy, auto const& convert, element_si
                   });
 }
 
-/// A line of elements of `size` bits, `stride` bits apart.
+/// A line of elements of `size` bits that are `stride` bits apart.
 struct bit_line {
     index_t position;
     index_t stride;
     index_t size;
 };
 
-/// Makes a line of elements a dense block.
+/// Copies a line of elements to a dense block.
 inline void gather(unsigned char const* source, bit_line line, index_t count,
                    unsigned char* block) {
     auto const bytes = static_cast<std::size_t>(line.size / 8);
@@ -224,7 +224,7 @@ inline void gather(unsigned char const* source, bit_line line, index_t count,
     }
 }
 
-/// Writes a dense block to a line of elements.
+/// Copies a dense block to a line of elements.
 inline void scatter(unsigned char const* block, index_t count, bit_line line,
                     unsigned char* target) {
     auto const bytes = static_cast<std::size_t>(line.size / 8);

@@ -8,13 +8,14 @@
 #include <reshard/copy/vectors.hpp>
 
 /// \file
-/// Elements one by one, for strides that no faster kernel knows.
+/// Copies elements one by one, for strides that no faster kernel supports.
 
 namespace reshard::detail {
 
 /// Reads lines of the source, `pitch` bytes apart, and writes them as columns of a dense tile.
 ///
-/// \par Shape source: `extent.width` lines of `extent.lines` elements; tile: the other way round
+/// \par Shape source: `extent.width` lines of `extent.lines` elements; tile: `extent.lines` lines
+///            of `extent.width` elements
 template <std::size_t Size>
 void gather_tile(unsigned char const* source, index_t pitch, tile_extent extent,
                  unsigned char* tile) {
@@ -35,7 +36,7 @@ void gather_tile(unsigned char const* source, index_t pitch, tile_extent extent,
 using gather_function = void (*)(unsigned char const* source, index_t pitch, tile_extent extent,
                                  unsigned char* tile);
 
-/// `gather_tile` of elements of `size` bytes: 1, 2, 4, 8 or 16.
+/// `gather_tile` for elements of `size` bytes: 1, 2, 4, 8 or 16.
 inline gather_function gather_tile_of(index_t size) {
     switch (size) {
     case 1: return gather_tile<1>;
@@ -46,9 +47,9 @@ inline gather_function gather_tile_of(index_t size) {
     }
 }
 
-/// Transposes a tile of whole squares one by one, without a copy of it in the cache.
+/// Transposes a tile that consists of whole squares, without a copy of the tile in the cache.
 ///
-/// \par Units pitches and `size`, an element's, in bytes
+/// \par Units pitches and the element size `size` in bytes
 inline void transpose_squares(square_function square, index_t size, tile_extent extent,
                               memory_lines<unsigned char const> source,
                               memory_lines<unsigned char> target, bool streaming) {
@@ -59,11 +60,11 @@ inline void transpose_squares(square_function square, index_t size, tile_extent 
                    {target.first + i * target.pitch + j * size, target.pitch}, streaming);
 }
 
-/// Transposes the last two axes; those before them are loops.
+/// Transposes the last two axes. The axes before them are loops.
 ///
-/// \par Units strides, offsets and `size`, an element's, in bytes
-/// \pre       `copy.ndim() >= 2`; the last axis has the stride `size` in the target, the one before
-///            it in the source; the processor has the `vectors`
+/// \par Units strides, offsets and the element size `size` in bytes
+/// \pre       `copy.ndim() >= 2`; the last axis has the stride `size` in the target, and the axis
+///            before the last has it in the source; the processor supports `vectors`
 inline void copy_transposed(affine_copy const& copy, index_t size, memory const& at,
                             vector_set vectors = widest_vectors()) {
     alignas(line_bytes) unsigned char tile[tile_bytes];
@@ -106,7 +107,7 @@ void copy_line(unsigned char const* source, index_t source_stride, unsigned char
 using line_function = void (*)(unsigned char const* source, index_t source_stride,
                                unsigned char* target, index_t target_stride, index_t count);
 
-/// `copy_line` of elements, or of short runs, of `size` bytes; null if there is none.
+/// `copy_line` for elements, or short runs, of `size` bytes; null for other sizes.
 inline line_function copy_line_of(index_t size) {
     switch (size) {
     case 1: return copy_line<1>;
@@ -123,7 +124,7 @@ inline line_function copy_line_of(index_t size) {
     }
 }
 
-/// Copies runs of `copy.extent` last axis times `size` bytes each.
+/// Copies contiguous runs. The size of a run is the last extent times `size` bytes.
 ///
 /// \par Units strides and offsets in bytes
 /// \pre       `copy.ndim() >= 1`; the last axis has the stride `size` on both sides
@@ -151,7 +152,7 @@ inline void copy_rows(affine_copy const& copy, index_t size, memory const& at) {
     });
 }
 
-/// Copies elements of `size` bits; a contiguous last axis is one run.
+/// Copies elements of `size` bits. Copies a contiguous last axis as one run.
 ///
 /// \par Units strides and offsets in bits
 /// \pre       `copy.ndim() >= 1`
@@ -166,10 +167,10 @@ inline void copy_packed(affine_copy const& copy, index_t size, memory const& at)
     for_each_place(copy, has_runs ? last : copy.ndim(), place_visitor(copy_one));
 }
 
-/// Copies elements in squares of the last two axes, so that both sides reuse what a cache holds; in
-/// whole lines if both sides are closest together along the last axis.
+/// Copies elements in squares of the last two axes, so that both sides reuse cached memory. Copies
+/// whole lines if the elements of both sides are closest together along the last axis.
 ///
-/// \par Units strides, offsets and `size`, an element's, in bytes
+/// \par Units strides, offsets and the element size `size` in bytes
 /// \pre       `copy.ndim() >= 2`
 inline void copy_strided(affine_copy const& copy, index_t size, memory const& at) {
     constexpr index_t side = 32;

@@ -15,57 +15,57 @@
 #include <cstring>
 
 /// \file
-/// The loops around every kernel.
+/// The loops that call the kernels.
 
 namespace reshard::detail {
 
-/// The extents of a tile in elements: lines of the target, and along them.
+/// The extents of a tile in elements: the number of target lines, and the elements of each.
 struct tile_extent {
     index_t lines;
     index_t width;
 };
 
-/// Enough bytes for every tile; together with the bytes that are read they fit the nearest cache.
+/// Enough bytes for every tile. Tile and source bytes together fit the first-level cache.
 inline constexpr index_t tile_bytes = 16384;
 
-/// The tile for writing whole lines of the cache with non-temporal stores.
+/// The tile for writing whole cache lines with non-temporal stores.
 ///
-/// Its width fills a line of the cache on the target's side, or two. It reads a few lines of the
-/// cache from each line of the source: more than 16 of these would evict each other if the source's
-/// pitch is a power of two, and fewer leave the processor waiting for one of them.
+/// Its width fills one or two cache lines of the target. It reads a few cache lines from each
+/// source line. If the source's pitch is a power of two, more than 16 source lines would evict each
+/// other from the cache. With fewer, the processor would wait for memory.
 constexpr tile_extent narrow_tile(index_t size, index_t target_size) {
     constexpr auto line = static_cast<index_t>(line_bytes);
     return {(size >= 8 ? 1 : 4) * line / size,
             std::max<index_t>(16, line / std::min(size, target_size))};
 }
 
-/// The tile for all other targets: long pieces, of which only the ends share a line of the cache.
+/// The tile for all other targets: long pieces, of which only the ends share a cache line.
 constexpr tile_extent wide_tile(index_t size) {
     index_t const width = size < 4 ? 128 : 64;
     return {tile_bytes / (width * size), width};
 }
 
-/// How many lines of the target are walked before the next tile along them.
+/// The number of target lines in a band. Tiles cover a whole band before they advance along the
+/// lines.
 ///
-/// A page's worth of every line of the source, and no more lines of the target than there are
-/// places for pages in the processor's second translation buffer: beyond that each piece of a line
-/// costs a walk.
+/// A band uses one page of each source line. It has at most as many target lines as the processor's
+/// second-level TLB has entries: with more, each piece of a line would cost a page walk.
 constexpr index_t lines_at_once(index_t size) { return std::min<index_t>(4096 / size, 2048); }
 
-/// Where a kernel reads and writes, and whether its stores are non-temporal.
+/// The addresses that a kernel reads and writes, and whether its stores are non-temporal.
 struct memory {
     unsigned char const* source;
     unsigned char* target;
     bool streaming;
 };
 
-/// The size of an element on either side.
+/// The size of a source element and of a target element.
 struct element_sizes {
     index_t source;
     index_t target;
 };
 
-/// The same copy counted in units of which the elements have `sizes`.
+/// The same copy in other units; `sizes` are the sizes of an element in these units.
 constexpr affine_copy scaled(affine_copy copy, element_sizes sizes) {
     copy.source_offset *= sizes.source;
     copy.target_offset *= sizes.target;
@@ -76,7 +76,7 @@ constexpr affine_copy scaled(affine_copy copy, element_sizes sizes) {
     return copy;
 }
 
-/// The same copy with `axis` moved to the second last place.
+/// The same copy with `axis` moved to the position before the last axis.
 ///
 /// \pre `axis + 1 < copy.ndim()`
 constexpr affine_copy with_second_last(affine_copy copy, std::size_t axis) {
@@ -86,7 +86,7 @@ constexpr affine_copy with_second_last(affine_copy copy, std::size_t axis) {
     return copy;
 }
 
-/// The same copy with axes of extent 1 before the others, until there are `ndim`.
+/// The same copy with axes of extent 1 in front, such that there are at least `ndim` axes.
 constexpr affine_copy with_axes(affine_copy const& copy, std::size_t ndim) {
     affine_copy padded{{}, copy.source_offset, {}, copy.target_offset, {}};
     while (padded.ndim() + copy.ndim() < ndim)
@@ -97,9 +97,9 @@ constexpr affine_copy with_axes(affine_copy const& copy, std::size_t ndim) {
     return padded;
 }
 
-/// The function for each element or tile: one loop serves every kind of it.
+/// A reference to a function for elements or tiles, so that one compiled loop serves all functions.
 ///
-/// \pre it is not called after `visit` has gone
+/// \pre it is called only during the lifetime of `visit`
 template <class... Arguments>
 class visitor {
 public:
@@ -118,8 +118,8 @@ private:
 
 using place_visitor = visitor<index_t, index_t>;
 
-/// Calls `visit(source_offset, target_offset)` for every index of the first `axes` axes, the last
-/// of them running fastest.
+/// Calls `visit(source_offset, target_offset)` for every index of the first `axes` axes. The last
+/// of them runs fastest.
 ///
 /// \pre no extent is zero
 void for_each_place(affine_copy const& copy, std::size_t axes, auto visit) {
@@ -144,35 +144,36 @@ void for_each_place(affine_copy const& copy, std::size_t axes, auto visit) {
     }
 }
 
-/// Calls `visit(begin, end)` for pieces of `0 .. extent`, each `piece` long but the first and the
-/// last; the first is `first` long.
+/// Calls `visit(begin, end)` for pieces of `0 .. extent`. The first piece has the length `first`
+/// and the others have the length `piece`; the last may be shorter.
 void for_each_piece(index_t extent, index_t first, index_t piece, auto visit) {
     for (index_t begin = 0, end = std::min(first, extent); begin < extent;
          begin = end, end = std::min(end + piece, extent))
         visit(begin, end);
 }
 
-/// True if runs of `run` bytes are written faster with non-temporal stores: whole lines, or long
-/// enough for their ends not to matter.
+/// True if non-temporal stores are requested and faster for runs of `run` bytes: the runs are whole
+/// cache lines, or so long that their ends do not matter.
 ///
 /// \par Units strides and offsets in bytes
 RESHARD_DECL bool streams_rows(affine_copy const& copy, std::size_t run, memory const& at);
 
-/// How the last two axes are cut into tiles.
+/// How the last two axes are divided into tiles.
 struct tiling {
     tile_extent largest;
     index_t first; ///< the width of the first tile along a line
-    index_t band;  ///< how many lines are walked before the next tile along them
+    index_t band;  ///< the number of target lines in a band
 };
 
-/// Tiles that begin at lines of the cache if that is possible and wanted.
+/// Tiles that begin at cache lines, if that is possible and non-temporal stores are requested.
 ///
 /// \par Units strides and offsets in bytes
 RESHARD_DECL tiling tiles_for(affine_copy const& copy, element_sizes sizes, memory const& at);
 
-/// Calls `visit(extent, source, target)` for tiles of the last two axes, and all before them.
+/// Calls `visit(extent, source, target)` for each tile of the last two axes, at each index of the
+/// axes before them.
 ///
-/// Walks a band of target lines tile by tile: first across the lines, then along them.
+/// Goes through a band of target lines tile by tile: first across the lines, then along them.
 RESHARD_DECL void for_each_tile(affine_copy const& copy, tiling const& tiles,
                                 visitor<tile_extent, index_t, index_t> visit);
 

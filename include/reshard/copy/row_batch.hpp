@@ -19,25 +19,25 @@
 #include <span>
 
 /// \file
-/// Small blocks that lie side by side in a large array, copied row by row of the array.
+/// Copies small adjacent blocks of a large array, one row of the array after the other.
 ///
 /// A block of a block-cyclic array has a few hundred bytes in each of its rows, and the rows lie
-/// far apart; the memory is fastest when all blocks of a row are touched before the next row is.
+/// far apart. Memory is fastest if a copy touches all blocks of a row before the next row.
 
 namespace reshard::detail {
 
-/// One end of a copy: its loop's strides of the source, or of the target.
+/// One side of a copy: its source strides or its target strides.
 using copy_end = index_vector affine_copy::*;
 
-/// Prepared copies, each different one once.
+/// Prepared copies without duplicates.
 ///
-/// A block-cyclic array has a hundred thousand transfers of a few hundred shapes; fusing axes and
-/// choosing a kernel takes as long as moving a small one.
+/// A block-cyclic array has a hundred thousand transfers of a few hundred shapes. Fusing axes and
+/// choosing a kernel takes as long as a small copy.
 class copy_table {
 public:
-    /// The number of the copy, which is prepared if it is new.
+    /// Returns the number of a copy. Prepares the copy if it is new.
     ///
-    /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
+    /// \throws error with errc::dtype_mismatch if complex numbers would become real
     std::uint32_t add(affine_copy const& copy, element_conversion const& conversion,
                       stores stores) {
         auto const number = static_cast<std::uint32_t>(copies_.size());
@@ -47,7 +47,7 @@ public:
         return position->second;
     }
 
-    /// \pre `add` gave that number
+    /// \pre `add` returned that number
     prepared_copy const& operator[](std::uint32_t number) const { return copies_[number]; }
 
     std::size_t size() const { return copies_.size(); }
@@ -73,29 +73,30 @@ private:
     vector<prepared_copy> copies_;
 };
 
-/// True if the copy is a loop over runs of bytes, one loop and no more.
+/// True if the copy is a single loop over runs of bytes.
 inline bool is_block(prepared_copy const& copy) {
     return copy.kernel == copy_kernel::rows && copy.loop.ndim() == 2;
 }
 
-/// True if two copies are blocks of equally many rows, equally far apart in the array at `end`.
+/// True if two copies are blocks with the same number of rows and the same distance between rows at
+/// `end`.
 inline bool are_identical(prepared_copy const& a, prepared_copy const& b, copy_end end) {
     return is_block(a) && is_block(b) && a.streaming == b.streaming &&
            a.loop.extent[0] == b.loop.extent[0] && (a.loop.*end)[0] == (b.loop.*end)[0];
 }
 
-/// True if `next`, which is not before `first`, is less than a row's distance after it.
+/// True if `next` is less than a row after `first`. `next` must not be before `first`.
 inline bool is_in_row(void const* first, void const* next, index_t pitch) {
     auto const distance =
         reinterpret_cast<std::uintptr_t>(next) - reinterpret_cast<std::uintptr_t>(first);
     return pitch > 0 && distance < static_cast<std::uintptr_t>(pitch);
 }
 
-/// Puts copies into the order of their addresses at `end`, and marks those that continue in the
-/// same rows.
+/// Sorts copies by their addresses at `end`, and marks each copy whose successor is in the same
+/// rows.
 ///
 /// \par Shape an item has the members `copy` (its number in `copies`) and `joins_next`;
-///            `address(item)` is its address in its array
+///            `address(item)` is its address in the array
 template <class Item, class Address>
 void join_blocks(std::span<Item> items, copy_table const& copies, copy_end end, Address address) {
     sort_by(items,
@@ -111,13 +112,13 @@ void join_blocks(std::span<Item> items, copy_table const& copies, copy_end end, 
     }
 }
 
-/// Runs copies one after the other, and adjoining blocks row by row.
+/// Runs copies in order, but adjacent blocks row by row.
 class row_batch {
 public:
     /// Runs the copy, now or together with the next one.
     ///
-    /// \pre if `joins_next`, this copy and the next one are blocks of equally many rows, and a
-    ///      copy that joins none follows
+    /// \pre if `joins_next`, this copy and the next one are blocks with the same number of rows,
+    ///      and a later copy has `joins_next` false
     void add(prepared_copy const& copy, void const* source, void* target, bool joins_next) {
         if (count_ == 0 && !joins_next)
             return run(copy, source, target);
@@ -135,7 +136,7 @@ public:
 private:
     static constexpr std::size_t most = 64;
 
-    /// Adds a block, or makes the last one wider if that ends at its beginning on both sides.
+    /// Adds a block. Widens the last block instead if the block continues it on both sides.
     void append(row_block const& row_block) {
         if (count_ > 0 && continues(blocks_[count_ - 1], row_block))
             blocks_[count_ - 1].bytes += row_block.bytes;

@@ -11,21 +11,22 @@
 #include <span>
 
 /// \file
-/// Whole lines of the cache, written with non-temporal stores, and blocks of short rows, several
-/// side by side, copied row by row without a call for each.
+/// Writes whole cache lines with non-temporal stores. Also copies adjacent blocks of short rows row
+/// by row, without a call for each row.
 
 namespace reshard::detail {
 
-/// Writes whole lines with non-temporal stores of the given registers.
+/// Writes whole cache lines with non-temporal stores of the given registers.
 ///
-/// \pre the processor has them; `target` is aligned to a line
+/// \pre the processor supports `vectors`; `target` is aligned to a cache line
 RESHARD_DECL void stream_lines(vector_set vectors, unsigned char* target,
                                unsigned char const* source, std::size_t lines);
 
-/// Makes streamed bytes visible before anything that is written later.
+/// Makes earlier non-temporal stores visible before any later store.
 RESHARD_DECL void streaming_fence();
 
-/// Copies like memcpy, whole lines with non-temporal stores; `streaming_fence` must follow.
+/// Copies like memcpy, with non-temporal stores for whole cache lines; `streaming_fence` must
+/// follow.
 RESHARD_DECL void stream_bytes(unsigned char* target, unsigned char const* source,
                                std::size_t bytes);
 
@@ -43,11 +44,11 @@ inline void copy_bytes_streaming(void* target, void const* source, std::size_t b
     streaming_fence();
 }
 
-/// Copies one run of bytes, with non-temporal stores if asked for.
+/// Copies one run of bytes, with non-temporal stores if requested.
 RESHARD_DECL void copy_run(unsigned char* target, unsigned char const* source, std::size_t bytes,
                            bool streaming);
 
-/// True if each row of `next` begins where a row of `current_block` ends, on both sides.
+/// True if each row of `next` begins at the end of a row of `current_block`, on both sides.
 inline bool continues(row_block const& current_block, row_block const& next) {
     return next.source == current_block.source + current_block.bytes &&
            next.target == current_block.target + current_block.bytes &&
@@ -55,13 +56,13 @@ inline bool continues(row_block const& current_block, row_block const& next) {
            next.target_pitch == current_block.target_pitch;
 }
 
-/// True if every row is whole lines of the cache in the target.
+/// True if every row consists of whole cache lines of the target.
 inline bool has_whole_lines(row_block const& row_block) {
     return row_block.bytes % line_bytes == 0 &&
            begins_at_lines(row_block.target, row_block.target_pitch);
 }
 
-/// Copies the first row of each block, then the second one of each, and so on.
+/// Copies the first row of every block, then the second row of every block, and so on.
 inline void copy_blocks(std::span<row_block const> blocks, index_t rows, bool streaming) {
     for (index_t row = 0; row < rows; ++row)
         for (row_block const& row_block : blocks)
@@ -72,7 +73,7 @@ inline void copy_blocks(std::span<row_block const> blocks, index_t rows, bool st
 /// Copies the blocks row by row with non-temporal stores of the given registers; `streaming_fence`
 /// must follow.
 ///
-/// \pre the processor has them
+/// \pre the processor supports `vectors`
 RESHARD_DECL void stream_blocks(vector_set vectors, std::span<row_block const> blocks,
                                 index_t rows);
 

@@ -10,13 +10,13 @@
 #include <algorithm>
 
 /// \file
-/// Casts in registers, and how they cut their work, for registers of any width: a row is read once
-/// and its result written once, with non-temporal stores if asked for.
+/// Casts in registers of any width, and how rows are divided for them. A row is read once and its
+/// result is written once, with non-temporal stores if requested.
 
 namespace reshard::detail {
 
-/// Casts between two types, for the processor that runs; without functions if it or the pair has
-/// none.
+/// The functions for a cast between two types on this processor. Empty if the processor or the pair
+/// of types has none.
 class vector_conversion {
 public:
     using row_function = void (*)(byte_float const* format, unsigned char const* source,
@@ -33,27 +33,26 @@ public:
     explicit operator bool() const { return row_ != nullptr; }
     bool operator==(vector_conversion const&) const = default;
 
-    /// The same for a source of that format.
+    /// The same conversion for a source of that format.
     vector_conversion with(byte_float const* format) const {
         vector_conversion bound = *this;
         bound.format_ = format;
         return bound;
     }
 
-    /// Converts a row of any length at any place.
+    /// Converts a row of any length at any address.
     void row(unsigned char const* source, unsigned char* target, index_t count,
              bool streaming) const {
         row_(format_, source, target, count, streaming);
     }
 
-    /// The same through the caches.
+    /// The function that converts a dense block through the caches.
     block_function block() const { return block_; }
 
-    /// Transposes and converts a square: a line of the cache of each of `square_width` lines of the
-    /// source.
+    /// Transposes and converts a square: one cache line from each of `square_width` source lines.
     ///
     /// \par Units pitches in bytes
-    /// \pre       if it streams, the target and its pitch are aligned to a line of the cache
+    /// \pre       if it streams, the target and its pitch are aligned to a cache line
     void square(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
                 bool streaming) const {
         square_(format_, source, target, streaming);
@@ -66,50 +65,50 @@ private:
     byte_float const* format_ = nullptr;
 };
 
-/// How many elements are converted at once: whole lines of the cache, and whole vectors.
+/// The number of elements that are converted at once: whole cache lines and whole registers.
 constexpr index_t step_width(index_t target_size) {
     return std::max(index_t{16}, static_cast<index_t>(line_bytes) / target_size);
 }
 
-/// A side of a square of elements of `size` bytes: a line of the cache.
+/// The number of elements along a side of a square: a cache line of elements of `size` bytes.
 constexpr index_t square_side(index_t size) { return static_cast<index_t>(line_bytes) / size; }
 
-/// How many elements of a line of the target a square has; two lines if the target's are larger: of
-/// the cache side by side, which memory takes faster than one.
+/// The number of target elements in a line of a square. If target elements are larger than source
+/// elements, the square has two adjacent cache lines: memory accepts two faster than one.
 constexpr index_t square_width(index_t source_size, index_t target_size) {
     index_t const lines = source_size < target_size ? 2 : 1;
     return std::max(index_t{16}, lines * square_side(target_size));
 }
 
-/// How far ahead of the conversion a source is fetched: narrowing casts read faster than the
-/// processor foresees.
+/// How far ahead of the conversion the source is prefetched: narrowing casts read faster than the
+/// processor prefetches by itself.
 inline constexpr index_t ahead_bytes = 1024;
 
-/// How far ahead of a square its lines are fetched, into the second cache: in the first those whose
-/// pitch is a power of two would push each other out.
+/// How far ahead of a square its lines are prefetched into the second-level cache. In the
+/// first-level cache, lines with a power of two as their pitch would evict each other.
 inline constexpr index_t square_ahead_bytes = 192;
 
-/// Fetches what will be converted next.
+/// Prefetches elements that are converted next.
 [[gnu::always_inline]] inline void fetch(unsigned char const* source, index_t bytes) {
     for (index_t line = 0; line < bytes; line += index_t{line_bytes})
         __builtin_prefetch(source + line);
 }
 
-/// A row of which `head .. end` is whole steps; `has_whole_lines`: they are lines of the cache of
-/// the target.
+/// A divided row: the elements from `head` up to `end` are whole steps. With `has_whole_lines`,
+/// these are cache lines of the target.
 struct row_parts {
     index_t head;
     index_t end;
     bool has_whole_lines;
 };
 
-/// How many bytes an element of the target has, and how many elements are converted at once.
+/// The bytes of a target element, and the number of elements that are converted at once.
 struct row_step {
     index_t size;
     index_t width;
 };
 
-/// Cuts a row of the target, at a line of the cache if that is possible and wanted.
+/// Divides a row of the target, at a cache line if that is possible and requested.
 inline row_parts parts_of_row(unsigned char const* target, row_step step, index_t count,
                               bool wants_lines) {
     auto const to_line = static_cast<index_t>(bytes_to_line(target));
@@ -118,7 +117,7 @@ inline row_parts parts_of_row(unsigned char const* target, row_step step, index_
     return {head, count - (count - head) % step.width, has_lines};
 }
 
-/// True if every value of the type is a bf16.
+/// True if bf16 can represent every value of the type.
 constexpr bool fits_bf16(data_type dtype) { return dtype == data_type::bf16 || bits(dtype) == 8; }
 
 /// The parameters of all casts between two types.

@@ -13,21 +13,21 @@
 #endif
 
 /// \file
-/// Which vector registers the processor has, and the lines of its cache. Kernels are compiled for
-/// each set of registers, and one is chosen as the program runs.
+/// Which vector registers the processor has, and its cache lines. Kernels are compiled for each set
+/// of registers, and the program chooses one at run time.
 
 namespace reshard::detail {
 
 /// The instruction sets with kernels; each includes all sets before it.
 enum class vector_set : std::uint8_t {
-    none,  ///< what every processor of the kind has
+    none,  ///< the baseline of the architecture
     avx2,  ///< 32 bytes; with F16C
-    avx512 ///< 64 bytes, a line of the cache: the parts F, BW, DQ and VL
+    avx512 ///< 64 bytes, a cache line; parts F, BW, DQ and VL
 };
 
 #if defined(__x86_64__)
 
-/// Not every compiler's `__builtin_cpu_supports` knows F16C.
+/// For compilers whose `__builtin_cpu_supports` does not know F16C.
 inline bool has_f16c() {
     static bool const is_match = [] {
         unsigned a = 0, b = 0, c = 0, d = 0;
@@ -36,7 +36,7 @@ inline bool has_f16c() {
     return is_match;
 }
 
-/// The most that the processor which runs, and its system, have.
+/// The largest set that this processor and its system support.
 inline vector_set widest_vectors() {
     if (!__builtin_cpu_supports("avx2") || !has_f16c())
         return vector_set::none;
@@ -56,33 +56,33 @@ inline bool has(vector_set vectors) { return vectors <= widest_vectors(); }
 
 inline constexpr std::size_t line_bytes = 64;
 
-/// The distance from which on two places are not in one page.
+/// Addresses with at least this distance lie in different pages.
 inline constexpr std::size_t page_bytes = 4096;
 
-/// The bytes from `address` to the next line of the cache.
+/// The number of bytes from `address` to the next cache line.
 inline std::size_t bytes_to_line(void const* address) {
     return (line_bytes - reinterpret_cast<std::uintptr_t>(address) % line_bytes) % line_bytes;
 }
 
-/// True if rows so far apart all begin at lines of the cache.
+/// True if all rows with this pitch begin at cache lines.
 inline bool begins_at_lines(void const* first, index_t pitch) {
     return bytes_to_line(first) == 0 && pitch % static_cast<index_t>(line_bytes) == 0;
 }
 
-/// Lines of memory, some bytes apart.
+/// Lines of memory that are `pitch` bytes apart.
 template <class Byte>
 struct memory_lines {
     Byte* first;
     index_t pitch;
 };
 
-/// Rows of equally many bytes, equally far apart on each side.
+/// Rows with the same number of bytes. Each side has one distance between rows.
 struct row_block {
     unsigned char const* source;
     unsigned char* target;
     index_t source_pitch;
     index_t target_pitch;
-    std::size_t bytes; ///< of a row
+    std::size_t bytes; ///< the bytes of a row
 };
 
 } // namespace reshard::detail

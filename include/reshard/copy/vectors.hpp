@@ -16,10 +16,11 @@
 #include <utility>
 
 /// \file
-/// Registers of every width, and matrices that are transposed in them.
+/// Vector registers of every width, and transposition of matrices in them.
 ///
-/// Kernels are written once, in impl/vectors.ipp, which is included once for each width: a function
-/// has the registers that its `gnu::target` names, and no parameter of a template can name them.
+/// Kernels are written once, in impl/vectors.ipp. That file is included once for each width,
+/// because a function uses the registers that its `gnu::target` names, and a template parameter
+/// cannot set this attribute.
 
 namespace reshard::detail {
 
@@ -28,11 +29,11 @@ struct vector_type {
     typedef Element type __attribute__((vector_size(Bytes)));
 };
 
-/// `Bytes` bytes of elements in a register.
+/// A register with `Bytes` bytes of elements.
 template <class Element, std::size_t Bytes>
 using vector_of = typename vector_type<Element, Bytes>::type;
 
-/// A register's value anywhere in memory, whatever was written there.
+/// A register's value in memory, at any address and regardless of the type that was written there.
 template <class Vector>
 struct vector_in_memory {
     typedef Vector type __attribute__((aligned(1), may_alias));
@@ -45,7 +46,7 @@ using integer_of = std::conditional_t<
     std::conditional_t<Size == 2, std::int16_t,
                        std::conditional_t<Size == 4, std::int32_t, std::int64_t>>>;
 
-/// The mask that leaves nothing out, of whatever type a compiler's builtin has for it.
+/// A mask of ones, for any mask type of a compiler's builtin.
 struct all_ones {
     template <class Mask>
     constexpr operator Mask() const {
@@ -53,7 +54,7 @@ struct all_ones {
     }
 };
 
-/// A place, of whatever type a compiler's builtins take.
+/// An address, for any pointer type of a compiler's builtin.
 struct any_place {
     void const* address;
 
@@ -63,12 +64,12 @@ struct any_place {
     }
 };
 
-/// The lowest `count` bits, at most all of them.
+/// A mask of the lowest `count` bits, at most 64.
 constexpr std::uint64_t first_bits(index_t count) {
     return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << std::max<index_t>(count, 0)) - 1;
 }
 
-/// Four runs of lines, equally far apart on each side.
+/// Four runs of lines. Each side has one distance between runs.
 ///
 /// \par Units pitches in bytes
 struct four_runs {
@@ -104,16 +105,16 @@ namespace vectors32 = vectors16;
 namespace vectors64 = vectors16;
 #endif
 
-/// Transposes a square; if it streams, `streaming_fence` must follow.
+/// Transposes a square. If it streams, `streaming_fence` must follow.
 ///
 /// \par Units pitches in bytes
-/// \pre       the processor has the registers; if it streams, the target and its pitch are
-///            aligned to a line
+/// \pre       the processor has the registers; if it streams, the target and its pitch are aligned
+///            to a cache line
 using square_function = void (*)(memory_lines<unsigned char const> source,
                                  memory_lines<unsigned char> target, bool streaming);
 
-/// The function that transposes squares of elements of `Size` bytes with the given registers, or
-/// null.
+/// The function that transposes squares of elements of `Size` bytes with the given registers; null
+/// if there is none.
 template <std::size_t Size>
 square_function square_transpose_of(vector_set vectors) {
     return vectors == vector_set::avx512 ? vectors64::transpose<Size>
@@ -132,7 +133,7 @@ inline square_function square_transpose(index_t size, vector_set vectors) {
     }
 }
 
-/// Transposes a square of 16 bytes by `16 / Size` lines, from lines `pitch` apart to others.
+/// Transposes a square of 16 bytes by `16 / Size` lines.
 template <std::size_t Size>
 void transpose_square(unsigned char const* source, index_t source_pitch, unsigned char* target,
                       index_t target_pitch) {

@@ -14,20 +14,20 @@
 #include <optional>
 
 /// \file
-/// Axes that consist of several factors: the result of a reshape, and the common factors of two
-/// shapes with the same elements.
+/// Axes that consist of several factors. A reshape produces such axes from the common factors of
+/// two shapes with the same elements.
 
 namespace reshard::detail {
 
 /// Which neighbouring factors form one axis, on each side of a move.
 ///
 /// Both boxes of a move have the same elements and are made of the same *factors*. Without a
-/// reshape, each factor is an axis. A reshape that merges axes makes several factors one axis, and
-/// the last of them runs fastest: an axis of 6 that was merged from 2 and 3 has the factors 2 and
-/// 3.
+/// reshape, each factor is an axis. A reshape that merges axes combines several factors into one
+/// axis; the last factor runs fastest. For example, an axis of 6 that was merged from axes of 2 and
+/// 3 has the factors 2 and 3.
 ///
 /// Bit `k` of a side is set if factor `k` continues the axis of factor `k - 1`. It is also set for
-/// the leading factors of a side without axes, which all have extent 1.
+/// leading factors of extent 1 if the side has no axes.
 struct axis_joins {
     std::uint8_t source = 0;
     std::uint8_t target = 0;
@@ -38,15 +38,16 @@ struct axis_joins {
     constexpr bool operator==(axis_joins const&) const = default;
 };
 
-/// Boxes that repeat along axes, as blocks that are dealt out do: by axis of the target.
+/// Boxes that repeat along axes, as in a block-cyclic distribution. There is one entry for each
+/// axis of the target.
 ///
-/// If boxes repeat at two levels, there are two numbers for each axis: first those of the inner
-/// level, by axis, then those of the outer one.
+/// If boxes repeat at two levels, each axis has two entries: the entries of the inner level come
+/// first, then those of the outer level.
 ///
-/// \par Units elements of the global tensor; both are empty if no box repeats
+/// \par Units elements of the global tensor; both vectors are empty if no box repeats
 struct axis_repeats {
     index_vector count; ///< the number of boxes along each axis, 1 or more
-    index_vector step;  ///< from one box to the next; of no meaning for a count of 1
+    index_vector step;  ///< the distance from one box to the next; meaningless if the count is 1
 
     constexpr bool any() const { return count.size() != 0; }
     static constexpr void members(auto& self, auto&& visit) { visit(self.count, self.step); }
@@ -58,7 +59,7 @@ constexpr bool is_joined(std::uint8_t joins, std::size_t factor) {
     return (joins >> factor & 1) != 0;
 }
 
-/// The axis that a factor belongs to.
+/// The axis to which a factor belongs.
 ///
 /// \pre the side has axes
 constexpr std::size_t axis_of_factor(std::uint8_t joins, std::size_t factor) {
@@ -68,7 +69,7 @@ constexpr std::size_t axis_of_factor(std::uint8_t joins, std::size_t factor) {
     return axis;
 }
 
-/// The extents of the axes that factors of these extents make up.
+/// The extents of the axes that the factors `extents` form.
 constexpr index_vector joined_extents(index_vector const& extents, std::uint8_t joins) {
     if (joins == 0)
         return extents;
@@ -95,7 +96,7 @@ constexpr index_vector joined_offset(index_vector const& offset, index_vector co
     return axes;
 }
 
-/// True if factors of these extents may be joined in this way.
+/// True if factors of these extents can be joined as `joins` says.
 constexpr bool are_joins(std::uint8_t joins, index_vector const& extents) {
     bool const have_axes = !is_joined(joins, 0);
     bool const all_joined = joins == (1u << extents.size()) - 1;
@@ -103,24 +104,24 @@ constexpr bool are_joins(std::uint8_t joins, index_vector const& extents) {
            (have_axes || (all_joined && element_count(extents) == 1));
 }
 
-/// Refuses factors that do not fit two boxes.
+/// Throws if factors do not fit the two boxes of a move.
 ///
 /// \throws error with errc::shape_mismatch if the order does not name each factor once, with
-///         errc::overflow if the factors have too many elements, with errc::bad_layout if
-///         they are not extents, or the joins have another number of factors
+///         errc::overflow if the factors have too many elements, with errc::bad_layout if they are
+///         not valid extents or if `joins` does not fit them
 constexpr void check_factors(permutation order, index_vector const& extents, axis_joins joins) {
     if (permutation::of(axes_of(order, extents.size()), extents.size()) != order)
         fail(errc::shape_mismatch, "an order of ", extents.size(),
              " factors names more than those");
     if (!is_sound(whole(extents)))
         fail(errc::bad_layout, "it has factors ", extents, " that are not extents");
-    bool const is_none = element_count(extents) == 0; // the product has to fit
+    bool const is_none = element_count(extents) == 0; // throws if the product overflows
     if ((joins.any() && is_none) || !are_joins(joins.target, extents) ||
         !are_joins(joins.source, order.undo(extents)))
         fail(errc::bad_layout, "it has factors ", extents, " that are joined to no axes");
 }
 
-/// The strides of factors of these extents, given the strides of the axes they make up.
+/// The strides of factors, given the strides of the axes that the factors form.
 ///
 /// \pre `strides` has one number for each axis
 constexpr index_vector factor_strides(index_vector const& strides, index_vector const& extents,
@@ -138,7 +139,8 @@ constexpr index_vector factor_strides(index_vector const& strides, index_vector 
     return result;
 }
 
-/// The factors of one row of a packed list, which has no room for them.
+/// The factors of one row of a packed list. Only a few rows need them, so the list does not store
+/// them.
 struct factor_row {
     std::uint32_t row = 0;
     axis_joins joins;
@@ -149,10 +151,10 @@ struct factor_row {
     constexpr bool operator==(factor_row const&) const = default;
 };
 
-/// Factors by row, for the rows that a reshape has touched or that repeat.
+/// Factors by row, for the rows that a reshape has changed or that repeat.
 class factor_rows {
 public:
-    /// \pre rows come in ascending order
+    /// \pre rows are appended in ascending order
     constexpr void push_back(factor_row const& row) { rows_.push_back(row); }
 
     /// The factors of a row, or null if each of its axes is one factor.
@@ -166,7 +168,7 @@ public:
         return position != rows_.end() && position->row == row ? &*position : nullptr;
     }
 
-    /// The memory that the rows take.
+    /// The memory that the rows occupy.
     ///
     /// \par Units bytes
     constexpr std::size_t bytes() const { return rows_.capacity() * sizeof(factor_row); }
@@ -177,19 +179,20 @@ private:
     vector<factor_row> rows_;
 };
 
-/// The factors that make up both shapes.
+/// The common factors of two shapes.
 struct common_factors {
     index_vector extent;
     std::uint8_t before = 0; ///< how the factors are joined to the axes of the first shape
-    std::uint8_t after = 0;  ///< how they are joined to the axes of the second shape
+    std::uint8_t after = 0;  ///< how the factors are joined to the axes of the second shape
 };
 
 /// Collects factors from the last to the first.
 class factor_finder {
 public:
-    /// Adds a factor in front of the existing ones; it begins an axis or continues one.
+    /// Adds a factor in front of the existing factors. For each shape, the factor begins an axis or
+    /// continues one.
     ///
-    /// \throws error with errc::limit_exceeded if there are more than `max_ndim`
+    /// \throws error with errc::limit_exceeded if there are already `max_ndim` factors
     constexpr void push_front(index_t extent, bool begins_before, bool begins_after) {
         if (extents_.size() == max_ndim)
             fail(
@@ -210,7 +213,8 @@ public:
     }
 
 private:
-    /// Factors in front of the first axis all have extent 1; they are counted in it if it exists.
+    /// Factors in front of the first axis all have extent 1. They become part of the first axis if
+    /// one exists.
     static constexpr std::uint8_t joins_of(index_vector const& begins) {
         unsigned joins = 0;
         std::size_t first = 0; // the factor that begins the first axis
@@ -229,10 +233,10 @@ private:
     index_vector begins_after_;
 };
 
-/// The coarsest factors that make up both shapes. None exist if an extent of one shape ends inside
-/// an extent of the other that it does not divide.
+/// The coarsest common factors of two shapes. The result is empty if an extent of one shape ends
+/// inside an extent of the other shape and does not divide it.
 ///
-/// \pre both have the same number of elements, and at least one
+/// \pre both shapes have the same number of elements, and at least one
 constexpr std::optional<common_factors> factors_of(index_vector const& before,
                                                    index_vector const& after) {
     factor_finder finder;
@@ -244,7 +248,7 @@ constexpr std::optional<common_factors> factors_of(index_vector const& before,
             return std::nullopt;
         a /= factor;
         b /= factor;
-        // an axis that is used up ends here; if both are used up, both end
+        // an axis ends when its extent is used up; both axes may end here
         bool const ends_before = i > 0 && a == 1 && (factor != 1 || before[i - 1] == 1);
         bool const ends_after = j > 0 && b == 1 && (factor != 1 || after[j - 1] == 1);
         finder.push_front(factor, ends_before, ends_after);
@@ -256,10 +260,10 @@ constexpr std::optional<common_factors> factors_of(index_vector const& before,
     return finder.factors();
 }
 
-/// The shape that results from merging axes of two shapes until their axes have the same
-/// boundaries.
+/// Merges neighbouring axes of two shapes until both have the same axis boundaries, and returns the
+/// merged shape.
 ///
-/// \pre both have the same number of elements, and at least one
+/// \pre both shapes have the same number of elements, and at least one
 constexpr index_vector merged_shape(index_vector const& before, index_vector const& after) {
     index_vector merged;
     for (std::size_t i = 0, j = 0; i < before.size() || j < after.size();) {

@@ -13,18 +13,18 @@
 #include <utility>
 
 /// \file
-/// The elements that two regions have in common if either is blocks.
+/// The elements that two regions have in common if at least one of them consists of blocks.
 
 namespace reshard::detail {
 
-/// The part of an axis that a shard has: blocks, the first of which begins the interval.
+/// The elements of an axis that a shard holds: blocks, the first of which begins at `begin`.
 ///
 /// \par Units elements
 struct axis_blocks {
     index_t begin = 0;
     index_t end = 0;
     index_t block = 1;
-    index_t period = 1; ///< 1: all of the interval
+    index_t period = 1; ///< 1: every element of the interval
 
     constexpr bool is_solid() const { return period == 1; }
 };
@@ -40,14 +40,14 @@ constexpr axis_blocks blocks_of(box const& region, axis_cycles const& cycles, st
     return blocks;
 }
 
-/// Runs of elements of an axis, all of the same length: `count` of them, `step` apart; and all of
-/// these `times` times, `period` apart.
+/// Runs of elements of an axis, all of the same length: `count` runs, `step` elements apart. The
+/// whole group repeats `times` times, `period` elements apart.
 struct axis_runs {
     index_t first = 0;
     index_t length = 0;
     index_t count = 1;
     index_t step = 0;
-    index_t times = 1; ///< more than 1 only if `count` is
+    index_t times = 1; ///< 1 if `count` is 1
     index_t period = 0;
 
     constexpr index_t elements() const { return length * count * times; }
@@ -56,9 +56,9 @@ struct axis_runs {
 /// Finds the elements of an axis that two sides have in common.
 class common_runs {
 public:
-    /// \param limits    the elements that count
-    /// \param by_period walks along the blocks of the longer period, which are the fewest, and not
-    ///                  along the longer blocks, of which the runs are the most regular
+    /// \param limits    only elements within these limits are returned
+    /// \param by_period if true, iterates over the blocks with the longer period, which are the
+    ///                  fewest; if false, over the longer blocks, which give the most regular runs
     constexpr common_runs(axis_blocks const& a, axis_blocks const& b, axis_blocks const& limits,
                           bool by_period = false)
         : low_(std::max({a.begin, b.begin, limits.begin})),
@@ -75,7 +75,7 @@ public:
         axis_blocks const& outer = a_is_inner ? b : a;
         axis_blocks const& inner = a_is_inner ? a : b;
         index_t const periods = outer.period / std::gcd(outer.period, inner.period);
-        // The period of both together; longer than the axis: nothing repeats.
+        // The common period of both sides. If it is longer than the axis, nothing repeats.
         index_t const period = inner.period > (high_ - low_) / periods + 1
                                    ? high_ - low_ + outer.period
                                    : inner.period * periods;
@@ -91,8 +91,8 @@ public:
     constexpr vector<axis_runs> found() && { return std::move(found_); }
 
 private:
-    /// Adds the elements that a block of one side shares with blocks of the other side, and their
-    /// repetitions.
+    /// Adds the elements that a block of one side shares with blocks of the other side, and all
+    /// repetitions of these elements.
     constexpr void add_block(index_t begin, index_t end, axis_blocks const& inner, index_t period) {
         if (inner.is_solid())
             return add({begin, end - begin}, period);
@@ -113,8 +113,8 @@ private:
             add({at, end - at}, period);
     }
 
-    /// Adds runs and their repetitions, cut to the limits: the first and the last repetition may
-    /// have less.
+    /// Adds runs and their repetitions, cut to the limits. The first and the last repetition may be
+    /// shorter.
     constexpr void add(axis_runs line, index_t period) {
         index_t const span = (line.count - 1) * line.step + line.length;
         if (line.first < low_) {
@@ -165,7 +165,7 @@ private:
         found_.push_back(runs);
     }
 
-    /// Each takes memory, and more of them come only from layouts that nobody can use.
+    /// Each run takes memory. Only layouts of no practical use have more runs than this.
     static constexpr index_t most_runs = index_t{1} << 24;
 
     index_t low_;
@@ -173,7 +173,8 @@ private:
     vector<axis_runs> found_;
 };
 
-/// The number of elements that two regions have in common, if either is blocks along some axes.
+/// The number of elements that two regions have in common. Either region may consist of blocks
+/// along some axes.
 ///
 /// \pre both have the same number of axes
 constexpr index_t common_elements(box const& a, axis_cycles const& a_cycles, box const& b,
@@ -190,14 +191,14 @@ constexpr index_t common_elements(box const& a, axis_cycles const& a_cycles, box
     return count;
 }
 
-/// Calls `visit(part)` for the part of each block of a region that is in `wanted`, in row-major
+/// Calls `visit(part)` for the intersection of each block of a region with `wanted`, in row-major
 /// order.
 ///
-/// \pre `wanted` is in the region
+/// \pre the region contains `wanted`
 template <class Visit>
 constexpr void for_each_common_block(box const& region, axis_cycles const& cycles,
                                      box const& wanted, Visit&& visit) {
-    box near = region; // the blocks that could have elements of `wanted`
+    box near = region; // the blocks that may have elements of `wanted`
     for (axis_cycle const& cycle : cycles) {
         index_t& offset = near.offset[cycle.axis];
         index_t const skipped = (wanted.offset[cycle.axis] - offset) / cycle.period * cycle.period;

@@ -19,15 +19,15 @@
 #include <string>
 
 /// \file
-/// The n-dimensional box, the one shape of shards, pieces and transfers; and every n-th block of a
-/// box, as a process of a block-cyclic distribution holds it.
+/// The n-dimensional box, which is the shape of every shard, piece and transfer. Also every n-th
+/// block of a box, which a process of a block-cyclic distribution holds.
 
 namespace reshard {
 
 /// A hyper-rectangle of a global tensor: `shape[i]` elements from `offset[i]`, along each axis `i`.
 ///
-/// A structural value: it may be a template argument, and every function here is `constexpr`,
-/// so a shard layout known at compile time is checked by the code that runs for any other.
+/// A structural value: it may be a template argument, and every function here is `constexpr`, so
+/// the same code checks a layout at compile time and at run time.
 ///
 /// \par Units elements, never bytes
 /// \invariant `offset.size() == shape.size()`, and no extent is negative
@@ -57,7 +57,7 @@ struct box {
     constexpr std::strong_ordering operator<=>(box const&) const = default;
 };
 
-/// The box of all elements of a tensor of that shape.
+/// The box of all elements of a tensor with the given shape.
 constexpr box whole(index_vector const& shape) {
     return {index_vector::filled(shape.size(), 0), shape};
 }
@@ -73,12 +73,12 @@ constexpr bool is_empty(box const& region) {
 
 /// The number of elements: 1 for a scalar, 0 if an extent is zero.
 ///
-/// \throws error with errc::overflow when it does not fit 64 bits
+/// \throws error with errc::overflow if the number does not fit 64 bits
 constexpr index_t element_count(box const& region) { return element_count(region.shape); }
 
 namespace detail {
 
-/// True if the box has as many extents as offsets, no number is negative, and the ends fit 64 bits.
+/// True if the box has one extent for each offset, no number is negative, and the ends fit 64 bits.
 constexpr bool is_sound(box const& region) {
     if (region.offset.size() != region.shape.size())
         return false;
@@ -111,7 +111,7 @@ constexpr std::optional<box> intersect(box const& a, box const& b) {
 
 namespace detail {
 
-/// The smallest box around two boxes.
+/// The smallest box that contains both boxes.
 ///
 /// \pre `a.ndim() == b.ndim()`
 constexpr box hull(box a, box const& b) {
@@ -124,7 +124,7 @@ constexpr box hull(box a, box const& b) {
     return a;
 }
 
-/// The same elements, counted from `offset`: the position of `region` in a box with that offset.
+/// Converts `region` to coordinates relative to `offset`.
 ///
 /// \pre `region.ndim() == offset.size()`
 constexpr box relative_to(box region, index_vector const& offset) {
@@ -134,9 +134,10 @@ constexpr box relative_to(box region, index_vector const& offset) {
     return region;
 }
 
-/// Blocks along one axis of a region: the first begins with the region, the last ends with it.
+/// Blocks along one axis of a region. The first block begins at the region's offset, and the last
+/// block ends at the region's end.
 ///
-/// Every block but the last has `block` elements; the next block begins `period` elements after it.
+/// Every block except the last has `block` elements. Blocks begin `period` elements apart.
 ///
 /// \par Units elements
 struct axis_cycle {
@@ -152,10 +153,11 @@ struct axis_cycle {
     constexpr auto operator<=>(axis_cycle const&) const = default;
 };
 
-/// The axes along which a region consists of blocks, ascending. If there are none, the region is
-/// whole.
+/// The axes along which a region consists of blocks, in ascending order. Empty if the region has no
+/// gaps.
 ///
-/// \invariant each axis has at least two blocks, so that equal elements have equal descriptions
+/// \invariant each axis has at least two blocks, so that equal sets of elements have equal
+///            descriptions
 using axis_cycles = vector<axis_cycle>;
 
 /// The first invalid cycle of a region, or null.
@@ -175,7 +177,7 @@ constexpr axis_cycle const* find_bad_cycle(box const& region, axis_cycles const&
 
 /// Adds a cycle if the region has several of its blocks.
 ///
-/// \pre no cycle is along its axis yet
+/// \pre `cycles` has no cycle along its axis
 constexpr void add_cycle(axis_cycles& cycles, axis_cycle const& cycle, box const& region) {
     if (cycle.period == cycle.block || region.shape[cycle.axis] <= cycle.block)
         return;
@@ -184,14 +186,14 @@ constexpr void add_cycle(axis_cycles& cycles, axis_cycle const& cycle, box const
                 cycles.end());
 }
 
-/// The number of elements that the blocks of an extent have together.
+/// The total number of elements in the blocks of an extent.
 ///
-/// \par Source `numroc` of ScaLAPACK, seen from the process that holds the first block
+/// \par Source `numroc` of ScaLAPACK, for the process that holds the first block
 constexpr index_t held_extent(index_t extent, axis_cycle const& cycle) {
     return extent / cycle.period * cycle.block + std::min(extent % cycle.period, cycle.block);
 }
 
-/// The shape of the array in which the blocks lie side by side.
+/// The shape of the packed array, in which the blocks are adjacent.
 ///
 /// \pre `find_bad_cycle` returns null, here and below
 constexpr index_vector held_shape(box const& region, axis_cycles const& cycles) {
@@ -201,9 +203,9 @@ constexpr index_vector held_shape(box const& region, axis_cycles const& cycles) 
     return shape;
 }
 
-/// The index of an element in that array.
+/// Converts an element's position in the region to its index in the packed array.
 ///
-/// \param within its position in the region
+/// \param within the element's position in the region
 /// \pre the element is in a block
 constexpr index_vector held_index(axis_cycles const& cycles, index_vector within) {
     for (axis_cycle const& cycle : cycles)
@@ -212,7 +214,7 @@ constexpr index_vector held_index(axis_cycles const& cycles, index_vector within
     return within;
 }
 
-/// The position in the region of an element of that array: the inverse of `held_index`.
+/// Converts an index in the packed array to a position in the region: the inverse of `held_index`.
 constexpr index_vector region_index(axis_cycles const& cycles, index_vector held) {
     for (axis_cycle const& cycle : cycles)
         held[cycle.axis] =
@@ -220,10 +222,9 @@ constexpr index_vector region_index(axis_cycles const& cycles, index_vector held
     return held;
 }
 
-/// How far apart two elements lie in that array along an axis.
+/// The distance along an axis between two elements in the packed array.
 ///
-/// \param step how far apart they are in the region: if the axis is blocks, less than a block, or
-///             whole periods
+/// \param step their distance in the region: less than a block, or a multiple of the period
 constexpr index_t held_step(axis_cycles const& cycles, std::size_t axis, index_t step) {
     for (axis_cycle const& cycle : cycles)
         if (cycle.axis == axis)
@@ -231,7 +232,7 @@ constexpr index_t held_step(axis_cycles const& cycles, std::size_t axis, index_t
     return step;
 }
 
-/// The block that has an element.
+/// The block that contains an element.
 ///
 /// \pre the element at `position` is in a block
 constexpr box block_at(box region, axis_cycles const& cycles, index_vector const& position) {
@@ -245,7 +246,7 @@ constexpr box block_at(box region, axis_cycles const& cycles, index_vector const
     return region;
 }
 
-/// True if one of the blocks has some of the elements of `wanted`.
+/// True if a block of the region shares elements with `wanted`.
 ///
 /// \pre `wanted` has the region's number of axes
 constexpr bool shares_elements(box const& region, axis_cycles const& cycles, box const& wanted) {
@@ -261,11 +262,11 @@ constexpr bool shares_elements(box const& region, axis_cycles const& cycles, box
 
 using box_visitor = function_ref<void(box const&)>;
 
-/// Takes the number of a box and the elements that it shares with others.
+/// Receives the index of a box and the elements that this box shares with another box.
 using overlap_visitor = function_ref<void(std::uint32_t, box const&)>;
 
-/// Calls `visit(block)` for each block of a region, in row-major order; without cycles, for the
-/// whole region.
+/// Calls `visit(block)` for each block of a region, in row-major order; a solid region is one
+/// block.
 constexpr void for_each_block(box const& region, axis_cycles const& cycles, box_visitor visit) {
     if (cycles.empty())
         return visit(region);
@@ -284,10 +285,10 @@ constexpr void for_each_block(box const& region, axis_cycles const& cycles, box_
 
 } // namespace detail
 
-/// `[0:2, 4:8]`: half-open, one interval for each axis.
+/// The half-open intervals of a box, one for each axis: `[0:2, 4:8]`.
 RESHARD_DECL std::string to_string(box const& region);
 
-/// ` axis 0: 36 of 72`, for each cycle; empty without cycles.
+/// The axis, block and period of each cycle: ` axis 0: 36 of 72`.
 RESHARD_DECL std::string to_string(detail::axis_cycles const& cycles);
 
 } // namespace reshard

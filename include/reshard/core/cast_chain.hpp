@@ -11,24 +11,24 @@
 #include <span>
 
 /// \file
-/// The data types that an element passes through; each one rounds it.
+/// The data types to which an element is cast in sequence. Each cast may round.
 
 namespace reshard::detail {
 
 /// The limits of a number format: significant bits, the range of its exponents, and its special
 /// values.
 struct number_range {
-    int precision;  ///< significant binary digits, the hidden one counted
+    int precision;  ///< significant binary digits, including the hidden one
     int lowest;     ///< exponent of the smallest subnormal
     int highest;    ///< exponent of the largest finite value
-    bool is_signed; ///< whether there are negative numbers
+    bool is_signed; ///< whether the format has negative numbers
     bool has_zero;
     bool has_infinity;
     bool has_nan;
     bool has_minus_zero;
 };
 
-/// The range of integers of that many binary digits, the sign not counted.
+/// The range of integers with that many binary digits, not counting the sign.
 constexpr number_range integer_range(int digits, bool is_signed) {
     return {digits, 0, digits - 1, is_signed, true, false, false, false};
 }
@@ -65,8 +65,8 @@ constexpr number_range range_of(data_type dtype) {
 
 /// True if every value of `from`, including zeros, infinities and NaN, is a value of `to`.
 ///
-/// Integer minimum values count: they are powers of two, so a type with at least n digits holds
-/// them.
+/// The minimum of an integer type counts, too. It is a power of two, so every type with enough
+/// digits can hold it.
 constexpr bool is_lossless(data_type from, data_type to) {
     if (from == to)
         return true;
@@ -80,12 +80,13 @@ constexpr bool is_lossless(data_type from, data_type to) {
            (!a.has_minus_zero || b.has_minus_zero);
 }
 
-/// True if a cast has a meaning: complex numbers become complex ones, and no other numbers do.
+/// True if the cast is defined: complex numbers can be cast only to complex numbers, and real
+/// numbers only to real numbers.
 constexpr bool is_castable(data_type from, data_type to) {
     return is_complex(from) == is_complex(to);
 }
 
-/// Refuses a cast that has no meaning.
+/// Throws if the cast is not defined.
 ///
 /// \throws error with errc::dtype_mismatch
 constexpr void check_castable(data_type from, data_type to) {
@@ -95,11 +96,11 @@ constexpr void check_castable(data_type from, data_type to) {
                               : ": only complex numbers become complex ones");
 }
 
-/// The data types to which elements are cast, one after the other, after the source's own. Each
+/// The data types to which elements are cast in sequence, starting from the source's type. Each
 /// cast may round.
 ///
-/// f32 -> bf16 -> f32 must round, so a chain is kept; steps that lose nothing on the way are
-/// dropped.
+/// For example, f32 -> bf16 -> f32 rounds, so the chain keeps both casts. It drops intermediate
+/// casts that are lossless.
 struct cast_chain {
     data_type values[15] = {};
     std::uint8_t count = 0;
@@ -124,8 +125,8 @@ constexpr data_type result(data_type source, cast_chain const& chain) {
 /// \par Units  data types; `source` is the type in which the elements are stored
 /// \post       `result(source, then(chain, source, dtype)) == dtype`
 /// \throws     error with errc::limit_exceeded if more than 15 roundings remain
-/// \par Source PaddlePaddle keeps a list of casts in text form and runs each of them; here a
-///             widening that is undone is not a step
+/// \par Source PaddlePaddle keeps a list of casts in text form and runs each of them; here, a
+///             lossless cast that a later cast undoes is dropped
 constexpr cast_chain then(cast_chain chain, data_type source, data_type dtype) {
     while (!chain.empty()) {
         data_type const last = result(source, chain);

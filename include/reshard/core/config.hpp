@@ -4,11 +4,11 @@
 #define RESHARD_CORE_CONFIG_HPP
 
 /// \file
-/// How the library is compiled: with each source that includes it, or once.
+/// Selects how the library is compiled: in every source that includes it, or once.
 ///
-/// Without any macro every header defines its functions. With RESHARD_SEPARATE_COMPILATION, defined
-/// in all sources of a program, headers declare only, and one source file includes
-/// `<reshard/impl/src.hpp>`; the CMake targets `reshard::compiled_*` do both.
+/// By default, every header defines its functions. If all sources of a program define
+/// RESHARD_SEPARATE_COMPILATION, headers only declare functions, and one source file includes
+/// `<reshard/impl/src.hpp>`. The CMake targets `reshard::compiled_*` do both.
 
 #include <boost/version.hpp>
 
@@ -41,8 +41,8 @@
 
 namespace reshard::detail {
 
-// Sources that are compiled in different ways do not link. The variable is thread-local in one way
-// and not in the other, so the linker reports a mismatch and its name.
+// Sources that are compiled in different modes do not link. The variable is thread-local in only
+// one mode, so the linker reports a mismatch and the variable's name.
 #ifdef RESHARD_SEPARATE_COMPILATION
 [[gnu::used, gnu::visibility("hidden")]] inline char header_only_and_separate_compilation_are_mixed;
 #else

@@ -18,14 +18,15 @@
 #include <type_traits>
 
 /// \file
-/// The type of an element: all data types of safetensors, and complex128; their sizes in bits, and
-/// their names.
+/// The type of an element: all data types of safetensors, and complex128, with their sizes in bits
+/// and their names.
 
 namespace reshard {
 
 /// The data types of safetensors, in the order in which its writer sorts them, and complex128.
 ///
-/// \par Source safetensors (Hugging Face), `Dtype`, which has no complex128; NumPy and torch do
+/// \par Source safetensors (Hugging Face), `Dtype`, which has no complex128; NumPy and torch have
+///             it
 enum class data_type : std::uint8_t {
     boolean,
     f4,
@@ -58,7 +59,8 @@ namespace detail {
 struct data_type_facts {
     std::string_view code; ///< the name in a safetensors header
     std::string_view name; ///< the name in AOA programs and frameworks
-    int bits;              ///< of one element; types below 8 bits are packed, lowest bits first
+    int bits;              ///< the size of one element; types below 8 bits are packed, lowest bits
+                           ///< first
 };
 
 /// Every data type, in the order of the enumerators.
@@ -92,7 +94,7 @@ inline constexpr std::size_t data_type_count = std::size(all_data_types);
 template <>
 inline constexpr enum_range range_of_enum<data_type>{data_type_count, "the data type"};
 
-/// The properties of that data type.
+/// The properties of a data type.
 constexpr data_type_facts const& facts(data_type dtype) {
     return all_data_types[static_cast<std::size_t>(dtype)];
 }
@@ -102,7 +104,7 @@ constexpr data_type_facts const& facts(data_type dtype) {
 /// The size of one element in bits.
 constexpr int bits(data_type dtype) { return detail::facts(dtype).bits; }
 
-/// The safetensors code, as in `"BF16"`. safetensors has no complex128, so its code is ours.
+/// The safetensors code, as in `"BF16"`. The code of complex128, which safetensors lacks, is ours.
 constexpr std::string_view code(data_type dtype) { return detail::facts(dtype).code; }
 
 /// The name in AOA programs, as in `"bfloat16"`.
@@ -110,7 +112,7 @@ constexpr std::string_view name(data_type dtype) { return detail::facts(dtype).n
 
 namespace detail {
 
-/// The data type of a code (case matters, as in safetensors), or std::nullopt.
+/// The data type with a given code, or std::nullopt. Codes are case-sensitive, as in safetensors.
 constexpr std::optional<data_type> data_type_from_code(std::string_view text) {
     for (std::size_t i = 0; i < data_type_count; ++i)
         if (all_data_types[i].code == text)
@@ -135,7 +137,7 @@ constexpr data_type part_of(data_type dtype) {
 
 } // namespace detail
 
-/// The data type of an AOA name, if any.
+/// The data type with a given AOA name, or std::nullopt.
 ///
 /// \par Source AOA knows float16, float32 and bfloat16; here every data type has a name
 constexpr std::optional<data_type> data_type_from_name(std::string_view text) {
@@ -154,11 +156,11 @@ namespace detail {
 
 } // namespace detail
 
-/// The bytes that `elements` elements take when they are packed one after the other.
+/// The number of bytes for `elements` packed elements, rounded up.
 ///
-/// \par Units elements in, bytes out, the last byte filled up
+/// \par Units elements in, bytes out
 /// \pre       `elements` is not negative
-/// \throws    error with errc::overflow when the bits do not fit 64 bits
+/// \throws    error with errc::overflow if the number of bits does not fit 64 bits
 constexpr index_t byte_count(index_t elements, data_type dtype) {
     BOOST_ASSERT(elements >= 0);
     index_t total = 0;
@@ -167,32 +169,32 @@ constexpr index_t byte_count(index_t elements, data_type dtype) {
     return total / 8 + (total % 8 != 0);
 }
 
-/// 16 bits that are a bfloat16: the upper half of a float.
+/// The 16 bits of a bfloat16: the upper half of a float.
 struct bfloat16 {
     std::uint16_t bits = 0;
     constexpr bool operator==(bfloat16 const&) const = default;
 };
 
-/// 16 bits that are an IEEE binary16.
+/// The 16 bits of an IEEE binary16.
 struct float16 {
     std::uint16_t bits = 0;
     constexpr bool operator==(float16 const&) const = default;
 };
 
-/// The data type of a C++ element type. Undefined if there is none; specialise it for your own
-/// types.
+/// The data type of a C++ element type. Not defined by default; specialise it for your own types.
 template <class T>
 struct data_type_traits;
 
 namespace detail {
 
-/// A data type as a type: a base of `data_type_traits`, and the element type if C++ has none.
+/// A data type as a C++ type. It is a base class of `data_type_traits`, and it is the element type
+/// if C++ has no such type.
 template <data_type Value>
 struct data_type_constant {
     static constexpr data_type value = Value;
 };
 
-/// A real and an imaginary part.
+/// A type that consists of a real and an imaginary part.
 template <class T, class Part>
 concept complex_of = sizeof(T) == 2 * sizeof(Part) && requires(T const& number) {
     { number.real() } -> std::same_as<Part>;
@@ -227,7 +229,7 @@ template <>
 struct data_type_traits<float> : detail::data_type_constant<data_type::f32> {};
 template <>
 struct data_type_traits<double> : detail::data_type_constant<data_type::f64> {};
-/// `std::complex<float>` and similar types, without the large header.
+/// `std::complex<float>` and similar types, without including `<complex>`.
 template <class T>
     requires detail::complex_of<T, float>
 struct data_type_traits<T> : detail::data_type_constant<data_type::c64> {};
@@ -244,9 +246,9 @@ inline constexpr data_type data_type_of = data_type_traits<std::remove_cv_t<T>>:
 
 namespace reshard::detail {
 
-/// An offset in elements as whole bytes and the remaining elements.
+/// An offset in elements, as whole bytes and the remaining elements.
 ///
-/// \invariant `rest` is 0 if elements are whole bytes
+/// \invariant `rest` is 0 if an element is a whole number of bytes
 struct byte_place {
     index_t bytes = 0;
     index_t rest = 0;

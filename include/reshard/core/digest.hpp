@@ -24,11 +24,13 @@
 #include <variant>
 
 /// \file
-/// A number that identifies a value: ranks compare it before they act, and find values by it.
+/// A number that identifies a value. Ranks compare digests before they act, and caches find values
+/// by digest.
 
 namespace reshard::detail {
 
-/// Mixes numbers and texts, in order, into 64 bits. The same on every machine; not for adversaries.
+/// Hashes a sequence of numbers and texts to 64 bits. The hash is the same on every machine. It is
+/// not cryptographic.
 ///
 /// \par Source the finaliser of MurmurHash3 (public domain) applied to each word
 class hasher {
@@ -38,7 +40,7 @@ public:
         ++words_;
     }
 
-    /// The length counts too: `"ab"` and `"c"` are not `"a"` and `"bc"`.
+    /// The length is hashed, too, so that `"ab"` and `"c"` differ from `"a"` and `"bc"`.
     constexpr void add(std::string_view text) {
         add(static_cast<std::uint64_t>(text.size()));
         std::uint64_t word = 0;
@@ -56,7 +58,7 @@ public:
             add(static_cast<std::uint64_t>(number));
     }
 
-    /// The hash of all that has been added so far.
+    /// The hash of everything added so far.
     constexpr std::uint64_t value() const { return mix(state_ ^ words_); }
 
 private:
@@ -93,7 +95,7 @@ inline constexpr bool is_array_prefix = false;
 template <class Array, class Count>
 inline constexpr bool is_array_prefix<array_prefix<Array, Count>> = true;
 
-/// Adds everything that a value contains: the number of elements, whether a value exists, and each
+/// Adds the contents of a value: the number of elements, whether an optional value exists, and each
 /// member.
 template <class T>
 constexpr void add_value(hasher& digest, T const& value) {
@@ -134,7 +136,7 @@ constexpr void add_value(hasher& digest, T const& value) {
     }
 }
 
-/// A digest of the contents of some values; equal values have equal digests on every machine.
+/// A digest of the contents of several values; equal values have equal digests on every machine.
 template <class... T>
 constexpr std::uint64_t digest_of_all(T const&... values) {
     hasher digest;
@@ -148,11 +150,11 @@ constexpr std::uint64_t digest_of(T const& value) {
     return digest_of_all(value);
 }
 
-/// Keeps a few values by digest. If there are too many, the least recently used value is dropped.
+/// Keeps a few values by digest. If the cache is full, it drops the least recently used value.
 ///
-/// Copies share the values, which do not change.
+/// Copies of the cache share the values, which are constant.
 ///
-/// \tparam Value `plan`, or a type that holds one
+/// \tparam Value `plan`, or a type that contains a plan
 template <class Value>
 class digest_cache {
 public:
@@ -161,7 +163,7 @@ public:
     /// \pre `most > 0`
     explicit digest_cache(std::size_t most = 16) : most_(most) { BOOST_ASSERT(most > 0); }
 
-    /// The value with that digest, or null. A value that is found counts as used.
+    /// The value with that digest, or null. Finding a value counts as a use.
     pointer find(std::uint64_t digest) {
         auto const position =
             std::find_if(entries_.begin(), entries_.end(), [&](entry const& current_entry) {
@@ -184,12 +186,12 @@ public:
         return nullptr;
     }
 
-    /// Keeps a value; replaces any value with the same digest.
+    /// Adds a value; it replaces a value with the same digest.
     pointer add(std::uint64_t digest, Value value) {
         return add(digest, std::make_shared<Value const>(std::move(value)));
     }
 
-    /// Keeps a value that is shared already.
+    /// Adds a value that is already shared.
     pointer add(std::uint64_t digest, pointer value) {
         forget(digest);
         if (entries_.size() == most_)
@@ -198,7 +200,7 @@ public:
         return entries_.back().value;
     }
 
-    /// Drops the value of that digest, if there is one.
+    /// Removes the value with that digest, if any.
     void forget(std::uint64_t digest) {
         erase_if(entries_,
                  [&](entry const& current_entry) { return current_entry.digest == digest; });
@@ -215,7 +217,7 @@ private:
         pointer value;
     };
 
-    vector<entry> entries_; ///< the most recently used last
+    vector<entry> entries_; ///< the most recently used entry is last
     std::size_t most_;
     std::size_t hits_ = 0;
     std::size_t misses_ = 0;

@@ -22,7 +22,7 @@ enum class severity {
     error,   ///< the program cannot run
 };
 
-/// The word for it in messages: `note`, `warning`, `error`.
+/// The severity as a word in messages: `note`, `warning`, `error`.
 constexpr std::string_view name_of(severity level) {
     constexpr std::string_view names[] = {"note", "warning", "error"};
     return names[static_cast<std::size_t>(level)];
@@ -32,31 +32,32 @@ constexpr std::string_view name_of(severity level) {
 
 namespace reshard {
 
-/// What went wrong, for programs. The sentence of an `error` is for people and may change.
+/// What went wrong, for programs. The text of an `error` is for people and may change.
 enum class errc {
     syntax,         ///< a program or a layout file does not follow its grammar
-    unknown_key,    ///< a name that neither the source nor an earlier statement yields
-    bad_macro,      ///< a macro used in a form that it does not have
+    unknown_key,    ///< a name that is not a source key and that no earlier statement defines
+    bad_macro,      ///< a macro that is used in an unsupported form
     shape_mismatch, ///< shapes that do not fit, or an axis that does not exist
-    dtype_mismatch, ///< data types differ and no cast was asked for
+    dtype_mismatch, ///< data types differ, but the program has no cast
     not_covered,    ///< elements of a target that nobody holds
-    overlap,        ///< shards of one key that share elements without being replicas
+    overlap,        ///< shards of one key share elements but are not replicas
     overflow,       ///< a product of extents that does not fit 64 bits
     limit_exceeded, ///< a limit of the library or of its options
     bad_layout,     ///< a layout that contradicts itself
-    memory_overlap, ///< source and target tensors that share memory
+    memory_overlap, ///< source and target tensors share memory
     ranks_disagree, ///< ranks that run different operations, programs or options
     unsupported,    ///< legal, but not possible in this combination
-    not_invertible, ///< a program that cannot be reversed: it loses elements that nothing restores
+    not_invertible, ///< a program that cannot be reversed: it loses elements that nothing can
+                    ///< restore
     usage,          ///< a call or a command line that cannot be understood
     corrupt_file,   ///< a file whose bytes contradict its format, or not a file
-    missing_file,   ///< a file that should be there
-    already_exists, ///< the target exists already
+    missing_file,   ///< a required file does not exist
+    already_exists, ///< the target already exists
     io,             ///< the system refused to read or write
-    deadline,       ///< ranks that did not arrive while others waited
+    deadline,       ///< ranks that did not arrive in time
 };
 
-/// The code's name, as it is written in source and in reports.
+/// The name of the code, as in source code and in reports.
 constexpr std::string_view name(errc code) {
     constexpr std::string_view names[] = {
         "syntax",
@@ -83,7 +84,7 @@ constexpr std::string_view name(errc code) {
     return names[static_cast<std::size_t>(code)];
 }
 
-/// Everything that this library throws for bad input.
+/// The exception that this library throws for bad input.
 class error : public std::runtime_error {
 public:
     /// `text` is the sentence: it names key, axis and both numbers, and what to do.
@@ -98,16 +99,17 @@ private:
 
 namespace detail {
 
-/// A word of a sentence: a value, and how its text is appended. Refers to the value.
+/// One word of a message: a reference to a value, and the function that appends its text.
 ///
-/// Many sentences with different types: only a list of pairs is compiled for each.
+/// Many messages have different types of values. With this class, only a list of pairs is compiled
+/// for each message.
 struct word {
     void const* value;
     void (*append)(std::string& text, void const* value);
 };
 
-/// Appends a text as it is, a number in digits, and an enumerator by its name. Any other value is
-/// appended as `to_string` writes it.
+/// Appends a text unchanged, a number as digits, and an enumerator by name. For any other value,
+/// appends the result of `to_string`.
 template <class T>
 void append_word(std::string& text, void const* value) {
     T const& current_value = *static_cast<T const*>(value);
@@ -140,8 +142,9 @@ inline std::string joined(std::initializer_list<word> words) {
     return text;
 }
 
-/// Texts from files, above all keys, may contain any bytes. Control characters become `\x1b`, so
-/// that no terminal obeys them; line ends and tabs stay.
+/// Makes a text safe to print. Texts from files, especially keys, may contain any bytes. Control
+/// characters are written as `\x1b`, so that a terminal does not act on them. Line ends and tabs
+/// are kept.
 inline std::string printable(std::string const& text) {
     std::string shown;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -160,7 +163,7 @@ inline std::string printable(std::string const& text) {
     return shown;
 }
 
-/// A sentence of at most 64 KiB; a longer one keeps its beginning and its end.
+/// Shortens a text of more than 64 KiB: keeps the beginning and the end.
 inline std::string shortened(std::string text) {
     constexpr std::size_t most = std::size_t{1} << 16, kept = most / 2 - 64;
     if (text.size() <= most)
@@ -174,13 +177,13 @@ inline std::string shortened(std::string text) {
     throw error(code, shortened(printable(joined(words))));
 }
 
-/// The words of a sentence, one after the other, each as `append_word` writes it.
+/// Joins the words of a message; `append_word` writes each word.
 template <class... Words>
 std::string words(Words const&... all) {
     return joined({word_of(all)...});
 }
 
-/// `1 rank`, `3 ranks`; `1 axis`, `2 axes`.
+/// A number and a noun, in the plural if needed: `1 rank`, `3 ranks`; `1 axis`, `2 axes`.
 template <class Count>
 std::string counted(Count const& count, std::string_view noun) {
     std::string text = words(count, " ", noun);
@@ -191,7 +194,7 @@ std::string counted(Count const& count, std::string_view noun) {
     return noun == "axis" ? text : text + "s";
 }
 
-/// A number of seconds in a sentence: `10 s`, `0.5 s`.
+/// A number of seconds as text: `10 s`, `0.5 s`.
 inline std::string seconds_text(double seconds) {
     std::string text = std::to_string(seconds);
     text.erase(text.find_last_not_of('0') + 1);
@@ -200,28 +203,28 @@ inline std::string seconds_text(double seconds) {
     return text + " s";
 }
 
-/// The first of `count` names, and how many more there are: `'a' and 2 more`.
+/// The first of `count` names and the number of further names: `'a' and 2 more`.
 inline std::string first_and_more(std::string const& first, std::size_t count) {
     return count > 1 ? first + " and " + std::to_string(count - 1) + " more" : first;
 }
 
-/// The lower-case form of an ASCII capital; other characters stay.
+/// Converts an ASCII capital to lower case; other characters are unchanged.
 constexpr char to_lower(char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-/// Follows the first of `count` keys: ` (and 2 more keys)`, if there are more.
+/// The text that follows the first of `count` keys: ` (and 2 more keys)`. Empty for a single key.
 inline std::string and_more_keys(std::size_t count) {
     return count > 1 ? " (and " + counted(count - 1, "more key") + ")" : "";
 }
 
 } // namespace detail
 
-/// Throws an `error` with that code. The words make the sentence: texts, numbers, and any value
-/// that has a `to_string` or `name`.
+/// Throws an `error` with that code. The words form the message: texts, numbers, and any value that
+/// has a `to_string` or `name`.
 ///
-/// Not `constexpr` on purpose: the check that throws at run time is a compile error when it fails
-/// in a constant expression.
+/// Deliberately not `constexpr`: if a check fails in a constant expression, the call is a compile
+/// error.
 template <class... Words>
 [[noreturn, gnu::always_inline]] inline void fail(errc code, Words const&... words) {
     detail::throw_error(code, {detail::word_of(words)...});

@@ -17,8 +17,8 @@
 #include <string>
 
 /// \file
-/// A flat range of a row-major box, as ZeRO shards have it, converted to boxes and back; and a box
-/// cut flat: the range of its elements that each of several ranks has.
+/// A flat range of a row-major box, as ZeRO shards have it, with conversions to boxes and back.
+/// Also the division of a box into flat slices, one for each of several ranks.
 
 namespace reshard {
 
@@ -37,15 +37,15 @@ struct flat_range {
     constexpr std::strong_ordering operator<=>(flat_range const&) const = default;
 };
 
-/// `4:10`.
+/// The range as text: `4:10`.
 inline std::string to_string(flat_range const& range) {
     return std::to_string(range.begin) + ":" + std::to_string(range.end);
 }
 
 namespace detail {
 
-/// The largest box that begins at `position`, is contiguous in row-major order and does not pass
-/// `end`.
+/// The largest box that begins at `position`, is contiguous in row-major order and ends at or
+/// before `end`.
 constexpr box contiguous_box(index_t position, index_t end, index_vector const& shape) {
     box run{unravel_index(position, shape), index_vector::filled(shape.size(), 1)};
     index_t inner = 1;
@@ -57,13 +57,15 @@ constexpr box contiguous_box(index_t position, index_t end, index_vector const& 
     return run;
 }
 
-/// The boxes that make up exactly the elements of `range`, in order; each is contiguous in
-/// row-major order.
+/// The boxes that together contain exactly the elements of `range`, in order. Each box is
+/// contiguous in row-major order.
 ///
-/// \par Shape  of the box that the range counts in; at most `2 * shape.size() - 1` boxes result
-/// \throws     error with errc::shape_mismatch when the range exceeds the box
-/// \par Source flattened shards of PaddlePaddle Flex Checkpoint and Megatron-Core; there one
-///             enclosing box (too large, and wrong from three axes on), here the exact union
+/// \par Shape  the shape of the box in which the range counts; at most `2 * shape.size() - 1` boxes
+///             result
+/// \throws     error with errc::shape_mismatch if the range exceeds the box
+/// \par Source flattened shards of PaddlePaddle Flex Checkpoint and Megatron-Core. They use one
+///             enclosing box, which is too large, and wrong from three axes on. Here the union is
+///             exact.
 constexpr vector<box> boxes_of(flat_range const& range, index_vector const& shape) {
     if (range.begin < 0 || range.end < range.begin || range.end > element_count(shape))
         fail(errc::shape_mismatch, "flat range ", range, " exceeds the ",
@@ -76,9 +78,9 @@ constexpr vector<box> boxes_of(flat_range const& range, index_vector const& shap
     return boxes;
 }
 
-/// The flat range that holds exactly the elements of `region`, if there is one.
+/// The flat range that contains exactly the elements of `region`, or std::nullopt if there is none.
 ///
-/// \par Shape of the box that `region` lies in
+/// \par Shape the shape of the box that contains `region`
 /// \pre       `contains(whole(shape), region)`
 constexpr std::optional<flat_range> flat_range_of(box const& region, index_vector const& shape) {
     BOOST_ASSERT(contains(whole(shape), region));
@@ -94,12 +96,11 @@ constexpr std::optional<flat_range> flat_range_of(box const& region, index_vecto
     return range;
 }
 
-/// The flat range that `boxes`, in order, make up without a gap, if there is one.
+/// The flat range that `boxes`, in order, cover without a gap, or std::nullopt if there is none.
 ///
-/// \par Shape of the box that `boxes` lie in
+/// \par Shape the shape of the box that contains `boxes`
 /// \pre       `contains(whole(shape), region)` for each `region` of `boxes`
-/// \post      `flat_range_of(boxes_of(range, shape), shape) == range` for each range that is not
-///            empty
+/// \post      `flat_range_of(boxes_of(range, shape), shape) == range` for each non-empty range
 constexpr std::optional<flat_range> flat_range_of(vector<box> const& boxes,
                                                   index_vector const& shape) {
     std::optional<flat_range> joined;
@@ -112,9 +113,9 @@ constexpr std::optional<flat_range> flat_range_of(vector<box> const& boxes,
     return joined;
 }
 
-/// The boxes of the global tensor that the shard holds, in the order in which it stores them.
+/// The boxes of the global tensor that a shard holds, in the shard's storage order.
 ///
-/// \throws error with errc::shape_mismatch when `flat` exceeds `region`
+/// \throws error with errc::shape_mismatch if `flat` exceeds `region`
 constexpr vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat) {
     if (!flat)
         return {region};
@@ -125,7 +126,7 @@ constexpr vector<box> boxes_of(box const& region, std::optional<flat_range> cons
     return boxes;
 }
 
-/// The boxes of a shard that may be cyclic; blocks come in row-major order.
+/// The boxes of a shard that may be block-cyclic. Blocks are in row-major order.
 constexpr vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat,
                                axis_cycles const& cycles) {
     if (flat || cycles.empty())
@@ -135,7 +136,7 @@ constexpr vector<box> boxes_of(box const& region, std::optional<flat_range> cons
     return blocks;
 }
 
-/// One box of a shard: the whole shard, or one of the few boxes of its flat range.
+/// Identifies one box of a shard: the whole shard, or one of the boxes of its flat range.
 struct shard_part {
     std::uint32_t shard = 0;
     std::uint8_t part = 0;
@@ -145,7 +146,7 @@ struct shard_part {
 
 /// The first element of `region` at or after `position`, in the row-major order of `shape`.
 ///
-/// Takes time in proportion to the number of axes.
+/// The time is proportional to the number of axes.
 ///
 /// \pre `contains(whole(shape), region)` and `0 <= position`
 constexpr std::optional<index_t> next_position(box const& region, index_t position,
@@ -170,14 +171,14 @@ constexpr std::optional<index_t> next_position(box const& region, index_t positi
     return ravel_index(at, shape);
 }
 
-/// Where the elements of a box lie in a buffer that is cut into equal slices.
+/// The position of a box in a buffer that is divided into equal slices.
 ///
-/// Slice `i` has the elements of the buffer from `i * length` up to `(i + 1) * length`; the box's
-/// elements begin at `begin`. The rest of the buffer is padding, or belongs to other tensors.
+/// Slice `i` has the buffer's elements from `i * length` up to `(i + 1) * length`. The box begins
+/// at element `begin` of the buffer. The rest of the buffer is padding or belongs to other tensors.
 ///
 /// \par Units  elements
 /// \par Source the range map of Megatron-Core's distributed optimizer, and sharding V2 of
-///             PaddlePaddle, whose ranges count the padding; here they end with the box
+///             PaddlePaddle. Their ranges include the padding; here ranges end with the box.
 struct flat_slices {
     index_t begin = 0;
     index_t length = 0;
@@ -187,14 +188,15 @@ struct flat_slices {
     constexpr bool operator==(flat_slices const&) const = default;
 };
 
-/// Slices of a box that has its own buffer, padded until `count` divides it, as in ZeRO-3.
+/// The slices of a box with a separate buffer, which is padded to a multiple of `count` as in
+/// ZeRO-3.
 ///
 /// \pre `count > 0`
 constexpr flat_slices padded_slices(index_t elements, index_t count) {
     return {0, elements / count + (elements % count != 0)};
 }
 
-/// The elements of a box that slice `i` has, counted from the box's first.
+/// The elements of a box in slice `i`, counted from the box's first element.
 ///
 /// \pre `i * length` fits 64 bits
 constexpr flat_range range_of(flat_slices const& slices, index_t elements, index_t i) {
@@ -203,7 +205,7 @@ constexpr flat_range range_of(flat_slices const& slices, index_t elements, index
     return {begin, std::clamp<index_t>(first + slices.length, begin, elements)};
 }
 
-/// The slice that has the element at `position` of a box.
+/// The slice that contains the element at `position` of a box.
 ///
 /// \pre `0 <= position` and `length > 0`
 constexpr index_t slice_of(flat_slices const& slices, index_t position) {

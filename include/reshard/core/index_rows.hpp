@@ -16,15 +16,16 @@
 #include <utility>
 
 /// \file
-/// Many index vectors of one length, packed: tables of boxes are stored in these.
+/// Many index vectors of the same length in one block of memory. Tables of boxes use them.
 
 namespace reshard::detail {
 
 /// Rows of `ndim` numbers in one block of memory.
 ///
-/// A `box` takes 144 bytes for any number of axes, and page faults dominate a plan of a million
-/// boxes. Here a row of a matrix's box takes 8 bytes, or 16 if a number of the table does not fit
-/// 32 bits. A single short row is stored in place: most tensors of a program are one piece.
+/// A `box` takes 144 bytes for any number of axes, and page faults dominate the time of a plan with
+/// a million boxes. Here a box of a matrix takes two rows of 8 bytes, or of 16 bytes if a number in
+/// the table does not fit 32 bits. A single short row is stored inside the object, since most
+/// tensors of a program have one piece.
 class index_rows {
 public:
     constexpr index_rows() = default;
@@ -58,7 +59,7 @@ public:
                 push_back(other_rows[row]);
     }
 
-    /// Adds `distance` to a column of the rows from `first` on.
+    /// Adds `distance` to one column of all rows from `first` on.
     ///
     /// \pre `column < ndim()`
     constexpr void shift(std::size_t first, std::size_t column, index_t distance) {
@@ -93,7 +94,7 @@ public:
         return result;
     }
 
-    /// A number of a row, without the others.
+    /// One number of a row. Faster than reading the whole row.
     ///
     /// \pre `row < size()` and `column < ndim()`
     constexpr index_t number(std::size_t row, std::size_t column) const {
@@ -101,14 +102,14 @@ public:
         return at(row * ndim_ + column);
     }
 
-    /// Adds all numbers, row after row.
+    /// Adds all numbers to a digest, row after row.
     constexpr void add_to(hasher& digest) const {
         digest.add(std::uint64_t{size_} * ndim_);
         for (std::size_t i = 0; i < std::size_t{size_} * ndim_; ++i)
             digest.add(static_cast<std::uint64_t>(at(i)));
     }
 
-    /// The memory that the numbers take.
+    /// The memory that the numbers occupy.
     constexpr std::size_t bytes() const { return words_.bytes(); }
 
     constexpr bool operator==(index_rows const& other_rows) const {
@@ -150,7 +151,7 @@ private:
             words_.push_back(static_cast<std::uint32_t>(bits >> 32));
     }
 
-    /// Gives each number the number of words that the largest one needs.
+    /// Stores every number in two words from now on.
     constexpr void widen() {
         index_rows wide(ndim_);
         wide.is_wide_ = true;
@@ -161,9 +162,9 @@ private:
     }
 
     std::uint16_t ndim_ = 0;
-    bool is_wide_ = false; ///< some number does not fit 32 bits
+    bool is_wide_ = false; ///< whether a number does not fit 32 bits
     std::uint32_t size_ = 0;
-    short_vector<std::uint32_t, 6> words_; ///< the low word of each number first
+    short_vector<std::uint32_t, 6> words_; ///< the low word of each number comes first
 };
 
 /// Boxes of one tensor, packed.
@@ -175,7 +176,7 @@ public:
     constexpr std::size_t ndim() const { return offsets_.ndim(); }
     constexpr std::size_t size() const { return offsets_.size(); }
     constexpr bool empty() const { return size() == 0; }
-    /// The memory that the boxes take.
+    /// The memory that the boxes occupy.
     constexpr std::size_t bytes() const { return offsets_.bytes() + shapes_.bytes(); }
 
     constexpr void reserve(std::size_t boxes) {
@@ -189,7 +190,7 @@ public:
         shapes_.push_back(region.shape);
     }
 
-    /// Appends the boxes of another list, moved by `distance` along an axis.
+    /// Appends the boxes of another list, shifted by `distance` along an axis.
     constexpr void append_moved(box_list const& boxes, std::size_t axis, index_t distance) {
         std::size_t const first = size();
         offsets_.append(boxes.offsets_);
@@ -200,7 +201,7 @@ public:
     /// \pre `i < size()`
     constexpr box operator[](std::size_t i) const { return {offsets_[i], shapes_[i]}; }
 
-    /// True if two boxes are equal, and what is added to a digest of a box: faster than boxes.
+    /// Compares two boxes without unpacking them. `add_to` adds a box to a digest in the same way.
     ///
     /// \pre `i < size()`, here and below
     constexpr bool are_equal(std::size_t i, std::size_t other) const {
@@ -217,7 +218,7 @@ public:
         }
     }
 
-    /// True if a box shares elements with `region`: faster than listing the boxes.
+    /// True if a box shares elements with `region`. Does not unpack the box.
     ///
     /// \pre `i < size()` and `region.ndim() == ndim()`
     constexpr bool overlaps(std::size_t i, box const& region) const {

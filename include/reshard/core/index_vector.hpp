@@ -26,7 +26,8 @@
 
 namespace reshard {
 
-/// A number of elements, or the position of an element. Signed, so that differences are harmless.
+/// A number of elements, or the position of an element. Signed, so that differences can be
+/// negative.
 using index_t = std::int64_t;
 
 /// The largest number of axes of a tensor.
@@ -34,7 +35,7 @@ inline constexpr std::size_t max_ndim = 8;
 
 namespace detail {
 
-/// \name Errors thrown by functions that are used everywhere: their sentences are compiled once
+/// \name Functions that throw. They are out of line, so that their messages are compiled only once.
 /// \{
 [[noreturn, gnu::cold]] RESHARD_DECL void fail_many_axes();
 [[noreturn, gnu::cold]] RESHARD_DECL void fail_product(index_t a, index_t b, std::string_view noun);
@@ -45,30 +46,31 @@ namespace detail {
 
 /// Up to `max_ndim` numbers, one for each axis.
 ///
-/// A structural type: all members are public so that a shape may be a template argument; use the
-/// member functions. Elements after `count` are zero, so that equal values are equal types.
+/// A structural type: all members are public so that a shape may be a template argument. Use the
+/// member functions. Elements after `count` are zero, so that equal vectors are the same template
+/// argument.
 struct index_vector {
     index_t values[max_ndim] = {};
     std::size_t count = 0;
 
     constexpr index_vector() = default;
 
-    /// \throws error with errc::limit_exceeded when there are more than `max_ndim` numbers
+    /// \throws error with errc::limit_exceeded if there are more than `max_ndim` numbers
     constexpr index_vector(std::initializer_list<index_t> numbers) {
         for (index_t const number : numbers)
             push_back(number);
     }
 
-    /// \throws error with errc::limit_exceeded when there are more than `max_ndim` numbers
+    /// \throws error with errc::limit_exceeded if there are more than `max_ndim` numbers
     template <std::input_iterator Iterator>
     constexpr index_vector(Iterator first, Iterator last) {
         for (; first != last; ++first)
             push_back(static_cast<index_t>(*first));
     }
 
-    /// `size` times `value`.
+    /// A vector of `size` numbers, each equal to `value`.
     ///
-    /// \throws error with errc::limit_exceeded when `size` is more than `max_ndim`
+    /// \throws error with errc::limit_exceeded if `size` exceeds `max_ndim`
     static constexpr index_vector filled(std::size_t size, index_t value) {
         index_vector result;
         while (result.size() < size)
@@ -97,7 +99,7 @@ struct index_vector {
         visit(detail::array_prefix{self.values, self.count});
     }
 
-    /// \throws error with errc::limit_exceeded when the vector is full
+    /// \throws error with errc::limit_exceeded if the vector is full
     constexpr void push_back(index_t value) {
         if (count == max_ndim)
             detail::fail_many_axes();
@@ -117,24 +119,24 @@ struct index_vector {
 
 namespace detail {
 
-/// `a * b`.
+/// `a * b`, checked for overflow.
 ///
-/// \param noun the factors, for the message
-/// \pre        neither is negative
-/// \throws     error with errc::overflow when the product does not fit 64 bits
+/// \param noun the noun for the factors in the message
+/// \pre        neither factor is negative
+/// \throws     error with errc::overflow if the product does not fit 64 bits
 constexpr index_t checked_multiply(index_t a, index_t b, std::string_view noun = "the extents") {
     BOOST_ASSERT(a >= 0 && b >= 0);
     index_t product = 0;
-    if (__builtin_mul_overflow(a, b, &product)) // a division would take most of the time of a cut
+    if (__builtin_mul_overflow(a, b, &product)) // much faster than a division
         fail_product(a, b, noun);
     return product;
 }
 
-/// `a + b`.
+/// `a + b`, checked for overflow.
 ///
-/// \param noun the summands, for the message
-/// \pre        neither is negative
-/// \throws     error with errc::overflow when the sum does not fit 64 bits
+/// \param noun the noun for the summands in the message
+/// \pre        neither summand is negative
+/// \throws     error with errc::overflow if the sum does not fit 64 bits
 constexpr index_t checked_add(index_t a, index_t b, std::string_view noun = "the extents") {
     BOOST_ASSERT(a >= 0 && b >= 0);
     if (b > std::numeric_limits<index_t>::max() - a)
@@ -147,8 +149,8 @@ constexpr index_t checked_add(index_t a, index_t b, std::string_view noun = "the
 /// The product of all extents: 1 for a scalar, 0 if an extent is zero.
 ///
 /// \pre    no extent is negative
-/// \throws error with errc::overflow when it does not fit 64 bits; a zero extent anywhere makes it
-///         fit
+/// \throws error with errc::overflow if the product does not fit 64 bits; never if an extent is
+///         zero
 constexpr index_t element_count(index_vector const& shape) {
     if (std::find(shape.begin(), shape.end(), index_t{0}) != shape.end())
         return 0;
@@ -158,20 +160,20 @@ constexpr index_t element_count(index_vector const& shape) {
     return product;
 }
 
-/// `[2, 3]`; `[]` for a scalar.
+/// The numbers as text: `[2, 3]`; `[]` for a scalar.
 RESHARD_DECL std::string to_string(index_vector const& numbers);
 
 namespace detail {
 
-/// An `index_vector` that is only as large as its numbers: 24 bytes for up to two of them, not 72.
+/// An `index_vector` that takes less memory: 24 bytes, not 72, for up to two numbers.
 ///
-/// Converts to and from an index vector implicitly. Functions take and return index vectors; values
-/// that a program has thousands of are made of these.
+/// Converts to and from `index_vector` implicitly. Functions take and return index vectors; types
+/// with thousands of objects store packed vectors.
 class packed_vector {
 public:
     constexpr packed_vector() = default;
 
-    /// \throws error with errc::limit_exceeded when there are more than `max_ndim` numbers
+    /// \throws error with errc::limit_exceeded if there are more than `max_ndim` numbers
     constexpr packed_vector(std::initializer_list<index_t> numbers)
         : packed_vector(index_vector(numbers)) {}
 
@@ -207,10 +209,10 @@ private:
 
 } // namespace detail
 
-/// Strides in which the last axis runs fastest ("C order"); all 1 if there is no element.
+/// Strides in which the last axis runs fastest ("C order"); all 1 if the shape has no elements.
 ///
 /// \par Units   elements
-/// \throws      error with errc::overflow when the strides do not fit 64 bits
+/// \throws      error with errc::overflow if the strides do not fit 64 bits
 constexpr index_vector row_major_strides(index_vector const& shape) {
     index_vector strides = index_vector::filled(shape.size(), 1);
     if (element_count(shape) == 0)
@@ -222,10 +224,11 @@ constexpr index_vector row_major_strides(index_vector const& shape) {
 
 namespace detail {
 
-/// Strides in which the first axis runs fastest ("Fortran order"); all 1 if there is no element.
+/// Strides in which the first axis runs fastest ("Fortran order"); all 1 if the shape has no
+/// elements.
 ///
 /// \par Units   elements
-/// \throws      error with errc::overflow when the strides do not fit 64 bits
+/// \throws      error with errc::overflow if the strides do not fit 64 bits
 constexpr index_vector column_major_strides(index_vector const& shape) {
     index_vector strides = index_vector::filled(shape.size(), 1);
     if (element_count(shape) == 0)
@@ -235,7 +238,7 @@ constexpr index_vector column_major_strides(index_vector const& shape) {
     return strides;
 }
 
-/// The distance, in elements, from the first element to the one at `index`.
+/// The distance, in elements, from the first element to the element at `index`.
 ///
 /// \pre `index.size() == strides.size()`
 constexpr index_t linear_offset(index_vector const& index, index_vector const& strides) {
@@ -249,7 +252,7 @@ constexpr index_t linear_offset(index_vector const& index, index_vector const& s
 /// The row-major position of the element at `index`.
 ///
 /// \pre    `index.size() == shape.size()`
-/// \throws error with errc::overflow when the strides do not fit 64 bits
+/// \throws error with errc::overflow if the strides do not fit 64 bits
 constexpr index_t ravel_index(index_vector const& index, index_vector const& shape) {
     return linear_offset(index, row_major_strides(shape));
 }
@@ -268,8 +271,8 @@ constexpr index_vector unravel_index(index_t position, index_vector const& shape
     return index;
 }
 
-/// True if the elements lie one after the other in row-major order. Strides of axes of extent 1 do
-/// not matter; without elements, no stride does.
+/// True if the elements are contiguous in row-major order. The strides of axes of extent 1 are
+/// ignored. If there are no elements, all strides are ignored.
 ///
 /// \par Units strides in elements
 /// \pre       `shape.size() == strides.size()`

@@ -15,33 +15,33 @@
 #include <string_view>
 
 /// \file
-/// The index of each key in a list that grows at its end.
+/// Finds keys: the index of each key in a growing list, and the key nearest to a misspelt one.
 
 namespace reshard::detail {
 
-/// The number of characters that have to be inserted, removed, replaced or exchanged with their
-/// neighbour to turn `a` into `b`; `most + 1` if it exceeds `most`.
+/// The minimum number of characters to insert, remove, replace or swap with a neighbour to turn `a`
+/// into `b`. Returns `most + 1` if the number exceeds `most`.
 ///
-/// \par Source the optimal string alignment distance, in the band of `most` around the diagonal
+/// \par Source the optimal string alignment distance, within a band of width `most` around the
+///             diagonal
 RESHARD_DECL std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most);
 
-/// Looks for the text nearest to one that does not exist. A text that is too far away does not
-/// count.
+/// Finds the text that is nearest to an unknown text, if it is near enough.
 ///
-/// A quarter of the characters may be wrong, at most 8. Of equally near texts, the first one
-/// counts. Each call takes time in proportion to the length of the text; at most 4096 texts are
-/// compared in full.
+/// At most a quarter of the characters may differ, and at most 8. If several texts are equally
+/// near, the first one is the result. The time for each text is proportional to its length; at most
+/// 4096 texts are compared in full.
 class nearest_text {
 public:
-    /// \param same_numbers whether the digits have to be the same: layer 3 is not a typo of layer 2
+    /// \param same_numbers whether the digits must match: layer 3 is not a typo of layer 2
     nearest_text(std::string_view wanted, bool same_numbers);
 
     void look_at(std::string_view text) { look_at(text, text); }
 
-    /// Considers `text` as a candidate, and shows it as `shown`.
+    /// Considers `text` as a candidate. The question shows it as `shown`.
     void look_at(std::string_view text, std::string_view shown);
 
-    /// ` (did you mean 'model.norm.weight'?)`, or empty.
+    /// The question ` (did you mean 'model.norm.weight'?)`, or an empty text.
     std::string question() const {
         return found_.empty() ? std::string() : " (did you mean '" + found_ + "'?)";
     }
@@ -52,24 +52,24 @@ private:
 
     static constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-    /// Whether a text is further away than the best match, without comparing it in full.
+    /// True if a quick test shows that a text is further away than the best match.
     bool is_far(std::string_view text) const;
 
     bool has_same_numbers(std::string_view text) const;
 
-    /// A lower bound of the distance: the letters that one text has and the other lacks.
+    /// A lower bound of the distance: the number of letters that only one of the texts has.
     std::size_t other_letters(std::string_view text) const;
 
     std::string_view wanted_;
     bool same_numbers_;
-    std::size_t limit_; ///< the next match has to be at least this near
+    std::size_t limit_; ///< the largest distance of a better match
     std::size_t compared_ = 0;
     std::array<int, 256> letters_{};
     std::string found_;
 };
 
-/// ` (did you mean 'axis'?)` if one of `words` is near, else empty. `text_of` returns a word's
-/// text.
+/// Returns ` (did you mean 'axis'?)` if one of `words` is near, otherwise an empty text. `text_of`
+/// returns the text of a word.
 template <class Words, class TextOf = std::identity>
 std::string did_you_mean(std::string_view wanted, Words const& words, TextOf const& text_of = {}) {
     nearest_text search(wanted, false);
@@ -78,7 +78,7 @@ std::string did_you_mean(std::string_view wanted, Words const& words, TextOf con
     return search.question();
 }
 
-/// The same for the keys of tensors: a different number in a key is not a typo.
+/// `did_you_mean` for the keys of tensors: a different number in a key is not a typo.
 template <class Keys, class KeyOf = std::identity>
 std::string did_you_mean_key(std::string_view wanted, Keys const& keys, KeyOf const& key_of = {}) {
     nearest_text search(wanted, true);
@@ -87,16 +87,16 @@ std::string did_you_mean_key(std::string_view wanted, Keys const& keys, KeyOf co
     return search.question();
 }
 
-/// Reserves memory for `texts` more texts, with `characters` characters altogether.
+/// Texts in one block of memory, numbered from 0.
 class text_list {
 public:
-    /// Makes room for more texts and for their characters altogether.
+    /// Reserves memory for `texts` more texts with `characters` characters in total.
     void reserve_more(std::size_t texts, std::size_t characters);
 
-    /// Appends two texts as one text, and returns its number.
+    /// Appends the concatenation of two texts, and returns its number.
     std::uint32_t push_back(std::string_view text, std::string_view behind = {});
 
-    /// Removes all texts, and keeps their memory.
+    /// Removes all texts but keeps their memory.
     void clear() {
         characters_.clear();
         ends_.clear();
@@ -104,7 +104,7 @@ public:
 
     std::size_t size() const { return ends_.size(); }
 
-    /// The text with that number; it lasts until the next `push_back`.
+    /// The text with that number. It is valid until the next `push_back`.
     std::string_view operator[](std::uint32_t id) const;
 
     bool operator==(text_list const&) const = default;
@@ -114,13 +114,14 @@ private:
     vector<std::size_t> ends_;
 };
 
-/// A hash table of the indices of a list's keys. The keys stay in the list: `key_at(index)` returns
-/// a key.
+/// A hash table from the keys of a list to their indices. The keys stay in the list;
+/// `key_at(index)` returns a key.
 ///
-/// Linear probing over the indices. The table may be copied; a set of views into the keys may not.
+/// Uses linear probing. Unlike a set of views of the keys, the table can be copied together with
+/// the list.
 class key_index {
 public:
-    /// The index of `key`, if the list has it.
+    /// The index of `key`, or std::nullopt if the list lacks it.
     std::optional<std::uint32_t> find(std::string_view key, auto&& key_at) const {
         if (slots_.empty())
             return std::nullopt;
@@ -149,7 +150,7 @@ public:
 private:
     static constexpr std::uint32_t none = 0xffffffff;
 
-    /// An index and the hash of its key, so that other keys are seldom compared.
+    /// An index and the hash of its key. Comparing hashes avoids most comparisons of keys.
     struct slot {
         std::uint32_t hash = 0;
         std::uint32_t position = none;
@@ -161,7 +162,7 @@ private:
 
     std::size_t mask() const { return slots_.size() - 1; }
 
-    /// The slot that has `key`, or the empty slot for it.
+    /// The slot of `key`, or the empty slot for it.
     std::size_t slot_of(std::string_view key, std::uint32_t hash, auto& key_at) const {
         std::size_t at = hash & mask();
         while (slots_[at].position != none &&
@@ -172,10 +173,10 @@ private:
 
     void put(slot current_slot);
 
-    /// Makes the table large enough for one more key.
+    /// Enlarges the table if one more key does not fit.
     void make_room();
 
-    vector<slot> slots_; ///< a power of two; at most half of them are used
+    vector<slot> slots_; ///< their number is a power of two; at most half of them are used
     std::uint32_t count_ = 0;
 };
 

@@ -10,27 +10,27 @@
 #include <utility>
 
 /// \file
-/// A value lists its members once; bytes and digests are derived from the list.
+/// A type lists its members once; bytes and digests are derived from the list.
 ///
-/// A type takes part in one of three ways:
+/// A type lists its members in one of three ways:
 ///
-/// - by a static function `members(self, visit)` that calls `visit` with all members, in their
-///   order; `self` may be `const`. Most types are of this kind:
+/// - by a static function `members(self, visit)` that calls `visit` with all members in order;
+///   `self` may be `const`. Most types do this:
 ///
 ///       static constexpr void members(auto& self, auto&& visit) { visit(self.offset, self.shape);
 ///       }
 ///
-/// - by `recipe()`, a value from which its constructor can make it again: for a class that derives
-///   some members from its arguments;
+/// - by a function `recipe()`, which returns the value from which the constructor makes the object:
+///   for a class that derives some members from its arguments;
 /// - by `push_back` and `operator[]`, if it is a `packed_list` of such values.
 ///
-/// Invalid bytes are refused by `validate(value)`, a function beside the type: it throws an `error`
-/// if the invariant of the type does not hold. It is called for each value that was read: for
-/// members before the value itself, and for recipes before they are used.
+/// A function `validate(value)` next to the type refuses invalid bytes: it throws an `error` if the
+/// invariant of the type does not hold. It is called for each value that was read: first for the
+/// members, then for the value. A recipe is validated before the constructor uses it.
 
 namespace reshard::detail {
 
-/// The first `count` elements of an array as one member; the elements after them have no meaning.
+/// The first `count` elements of an array as one member. The elements after them have no meaning.
 template <class Array, class Count>
 struct array_prefix {
     Array& values;
@@ -42,20 +42,21 @@ struct array_prefix {
 template <class Array, class Count>
 array_prefix(Array&, Count&) -> array_prefix<Array, Count>;
 
-/// The number of values of an enumeration, which count from 0, and its name in messages.
+/// The number of values of an enumeration, which begin at 0, and the enumeration's name in
+/// messages.
 struct enum_range {
     std::size_t count = 0;
     std::string_view name;
 };
 
-/// Specialised for enumerations that are members.
+/// Specialised for enumerations that are members of storable types.
 template <class Enum>
 inline constexpr enum_range range_of_enum{};
 
-/// The name of a type, and its number if its values can be written separately.
+/// The name of a type, and a number if values of the type can be written on their own.
 struct stored_form {
     std::string_view name;   ///< for messages
-    std::uint8_t number = 0; ///< 0: a part of other values, without a form in front
+    std::uint8_t number = 0; ///< 0: only written as a part of other values
 };
 
 template <class T>
@@ -74,7 +75,7 @@ concept made_by_recipe = requires(T const& value) { value.recipe(); };
 template <class T>
 using recipe_of = std::remove_cvref_t<decltype(std::declval<T const&>().recipe())>;
 
-/// A list of values that all have the list's number of axes.
+/// A list of values that all have the list's number of axes (`ndim`).
 template <class T>
 concept packed_list = requires(T& list, T const& value) {
     T(value.ndim());
@@ -85,12 +86,12 @@ concept packed_list = requires(T& list, T const& value) {
 template <class T>
 concept validated = requires(T const& value) { validate(value); };
 
-/// A class that can be written as bytes and has a digest.
+/// A class whose values can be written as bytes and have a digest.
 template <class T>
 concept storable = listing_members<std::remove_cv_t<T>> || made_by_recipe<std::remove_cv_t<T>> ||
                    packed_list<std::remove_cv_t<T>>;
 
-/// A type whose values can be written separately: the form precedes the value.
+/// A type whose values can be written on their own. The number of its form precedes the value.
 template <class T>
 concept storable_alone = storable<T> && form_of<std::remove_cv_t<T>>.number != 0;
 

@@ -14,14 +14,14 @@
 
 namespace reshard {
 
-/// Axis `j` of the result is axis `order[j]` of the argument.
+/// An order of axes: axis `j` of the result is axis `order[j]` of the argument.
 ///
-/// Four bits for each axis, so that even a million pieces can store their orders.
+/// Takes four bits for each axis, so that each of a million pieces can store its order.
 class permutation {
 public:
     constexpr permutation() = default;
 
-    /// The order that changes nothing.
+    /// The order that keeps all axes in place.
     ///
     /// \pre `ndim <= max_ndim`
     static constexpr permutation identity(std::size_t ndim) {
@@ -41,7 +41,7 @@ public:
         return order;
     }
 
-    /// The order of the axes in `axes`.
+    /// The order that `axes` lists.
     ///
     /// \throws error with errc::shape_mismatch unless `axes` names each of `ndim` axes once
     static constexpr permutation of(index_vector const& axes, std::size_t ndim) {
@@ -85,7 +85,8 @@ public:
         return result;
     }
 
-    /// This order first, then `next`: `result.apply(x) == next.apply(apply(x))`.
+    /// Combines two orders: first this order, then `next`.
+    /// `result.apply(x) == next.apply(apply(x))`.
     constexpr permutation then(permutation next, std::size_t ndim) const {
         permutation result;
         for (std::size_t axis = 0; axis < ndim; ++axis)
@@ -107,7 +108,7 @@ private:
 
 namespace detail {
 
-/// The axes in their order, as an index vector.
+/// The order as an index vector.
 constexpr index_vector axes_of(permutation order, std::size_t ndim) {
     index_vector axes;
     for (std::size_t axis = 0; axis < ndim; ++axis)

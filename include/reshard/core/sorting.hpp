@@ -15,16 +15,16 @@
 #include <utility>
 
 /// \file
-/// Functions by reference, and sorting by numbers: one loop for all callers, so that a program does
-/// not compile one for each function and each type.
+/// References to functions, and sorting by numbers. All callers share one compiled sort, so that a
+/// program does not compile a sort for each function and each type.
 
 namespace reshard::detail {
 
 template <class Signature>
 class function_ref;
 
-/// A function of the caller, called through a virtual function. Also in constants, unlike
-/// `std::function`.
+/// A reference to a function, called through a virtual function. Unlike `std::function`, it also
+/// works in constant expressions.
 template <class Result, class... Arguments>
 class function_ref<Result(Arguments...)> {
     struct callable {
@@ -45,7 +45,7 @@ class function_ref<Result(Arguments...)> {
     };
 
 public:
-    /// Refers to `function` until the end of the full expression: for parameters only.
+    /// Keeps a reference to `function`, so use this class only for parameters.
     template <class Function>
         requires(!std::same_as<std::remove_cvref_t<Function>, function_ref>)
     constexpr function_ref(Function&& function,
@@ -62,10 +62,10 @@ private:
     callable const* kept_;
 };
 
-/// True if the element with the first number comes before the one with the second.
+/// True if the element with the first number comes before the element with the second number.
 using number_order = function_ref<bool(std::uint32_t, std::uint32_t)>;
 
-/// Sorts numbers by a function of two of them. Numbers that compare equal are in ascending order.
+/// Sorts numbers by a comparison function. Numbers that compare equal are in ascending order.
 ///
 /// \pre `is_before` is a strict weak order
 constexpr void sort_numbers(vector<std::uint32_t>& numbers, number_order is_before) {
@@ -93,11 +93,11 @@ constexpr void reorder(T* values, vector<std::uint32_t> const& order) {
         *values++ = std::move(value);
 }
 
-/// Sorts values by a function of two of them. Values that compare equal keep their order.
-/// Each comparison is an indirect call, and values are moved twice. If the speed of a job depends
-/// on a sort, sort numbers instead.
+/// Sorts values by a comparison function. Values that compare equal keep their order. Each
+/// comparison is an indirect call, and each value is moved twice. If the sort is critical for
+/// speed, sort numbers instead.
 ///
-/// \param values at most 2^32
+/// \param values at most 2^32 values
 /// \pre `is_before` is a strict weak order
 template <class Values, class Before>
 constexpr void sort_by(Values&& values, Before const& is_before) {
@@ -108,18 +108,18 @@ constexpr void sort_by(Values&& values, Before const& is_before) {
     reorder(std::to_address(first), order);
 }
 
-/// Numbers things so that equal ones, and only those, have the same number.
+/// Assigns numbers to items: two items have the same number if and only if they are equal.
 struct equal_classes {
-    vector<std::uint32_t> class_of;       ///< by thing
-    vector<std::uint32_t> representative; ///< by class: one of its things
+    vector<std::uint32_t> class_of;       ///< for each item
+    vector<std::uint32_t> representative; ///< for each class, one of its items
 };
 
-/// Numbers classes in the order of their arrival. It is a hash table by the digest of their things,
-/// and small if there are few classes.
+/// Numbers classes in the order in which they first occur. Uses a hash table of the items' digests,
+/// which is small if there are few classes.
 class class_table {
 public:
-    /// The number of the class with that digest for which `is_it(number)` is true; the next number
-    /// if there is none.
+    /// The number of the class that has this digest and for which `is_it(number)` is true. If there
+    /// is none, adds a class and returns its number.
     constexpr std::uint32_t number(std::uint64_t digest, auto&& is_it) {
         make_room();
         slot& found_slot = find(digest, is_it);
@@ -145,7 +145,7 @@ private:
         return slots_[at];
     }
 
-    /// Makes room for one more class.
+    /// Enlarges the table if one more class does not fit.
     constexpr void make_room() {
         if (2 * (std::size_t{size_} + 1) <= slots_.size())
             return;
@@ -157,18 +157,18 @@ private:
 
     constexpr std::size_t mask() const { return slots_.size() - 1; }
 
-    /// The number of slots is a power of two. At most half of them are taken.
+    /// The number of slots is a power of two. At most half of them are used.
     vector<slot> slots_ = vector<slot>(16);
     std::uint32_t size_ = 0;
 };
 
-/// Classifies things 0 to `digests.size() - 1` by equality: `equal(i, j)` is called only if digests
-/// are equal.
+/// Sorts the items 0 to `digests.size() - 1` into classes of equal items. `equal(i, j)` is called
+/// only if the digests are equal.
 ///
 /// For a model of 126 equal layers, only one layer is planned: that is a hundred times faster.
 ///
-/// \pre  equal things have equal digests
-/// \post classes are numbered in the order of their first things, which represent them
+/// \pre  equal items have equal digests
+/// \post classes are numbered in the order of their first items, which represent them
 constexpr equal_classes classify(vector<std::uint64_t> const& digests, auto&& equal) {
     equal_classes result;
     result.class_of.reserve(digests.size());

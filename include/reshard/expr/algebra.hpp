@@ -12,6 +12,6 @@
 #include <reshard/expr/split.hpp>
 
 /// \file
-/// The whole algebra: the operations of an AOA program, as functions on expressions.
+/// The whole algebra: each operation of an AOA program, as a function on expressions.
 
 #endif

@@ -13,22 +13,22 @@
 #include <utility>
 
 /// \file
-/// The scales of a tensor of narrow floating point numbers, one for each block of it: they follow
-/// the tensor.
+/// Block scales: a quantised tensor has a scale for each block of elements. The scales move with
+/// their tensor.
 
 namespace reshard::detail {
 
-/// Whether elements of that type may be quantised values, alone or several in one.
+/// Whether an element of that type may be a quantised value, or several packed values.
 constexpr bool may_be_quantised(data_type dtype) {
     return (bits(dtype) <= 8 && dtype != data_type::boolean) || dtype == data_type::i32 ||
            dtype == data_type::u32;
 }
 
-/// Which scales of a tensor belong to a box of it.
+/// How the elements of a tensor share its scales.
 ///
-/// Along axis `i`, `count[i]` scales belong to each `block[i]` elements. If a block is 0,
-/// `count[i]` scales along their axis belong to all elements. If a count is 0, the scales do not
-/// have that axis.
+/// Along axis `i`, each block of `block[i]` elements has `count[i]` scales. If `block[i]` is 0, all
+/// elements along the axis share `count[i]` scales. If `count[i]` is 0, the scales do not have that
+/// axis.
 struct block_form {
     index_vector block;
     index_vector count = {}; ///< empty: one scale for each block, along each axis
@@ -41,15 +41,15 @@ struct block_form {
 
 /// The scales of one source tensor.
 struct scale_source {
-    key_id scales = 0; ///< the number of the scales as a source
+    key_id scales = 0; ///< the source number of the scales
     data_type dtype{};
     index_vector shape;   ///< of the scaled tensor
-    block_form form = {}; ///< empty: the form that the call gives
+    block_form form = {}; ///< empty: the caller's form applies
 };
 
-/// How many scales there are along each of their axes; the last block may be shorter.
+/// The shape of the scales of a tensor. The last block along an axis may be shorter.
 ///
-/// \pre `form` has the axes of `shape`
+/// \pre `form.ndim() == shape.size()`
 constexpr index_vector scale_counts(index_vector const& shape, block_form const& form) {
     index_vector counts;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
@@ -59,9 +59,9 @@ constexpr index_vector scale_counts(index_vector const& shape, block_form const&
     return counts;
 }
 
-/// The scales of the blocks that a box has elements of.
+/// The box of scales whose blocks overlap `region`.
 ///
-/// \pre `form` has the axes of the box
+/// \pre `form.ndim() == region.ndim()`
 constexpr box scales_of_box(box const& region, block_form const& form) {
     box scales;
     for (std::size_t axis = 0; axis < region.ndim(); ++axis) {
@@ -92,9 +92,9 @@ constexpr block_form permuted(block_form const& form, permutation const& order) 
     return {order.apply(form.block), form.count.empty() ? form.count : order.apply(form.count)};
 }
 
-/// The order of the scales' axes if their tensor's axes are permuted.
+/// The order of the scales' axes after the tensor's axes are permuted by `order`.
 constexpr permutation order_of_scales(block_form const& source, permutation const& order) {
-    index_vector numbers; ///< of the scales' axes, by axis of the tensor; -1 for none
+    index_vector numbers; ///< by axis of the tensor: the axis of its scales, or -1
     for (index_t axis = 0, next = 0; axis < std::ssize(source.block); ++axis)
         numbers.push_back(source.count_of(static_cast<std::size_t>(axis)) > 0 ? next++ : -1);
     index_vector kept;
@@ -104,7 +104,7 @@ constexpr permutation order_of_scales(block_form const& source, permutation cons
     return permutation::of(kept, kept.size());
 }
 
-/// The block of a tensor of `ndim` axes: a block of a stack of tensors lies in one of the tensors.
+/// Extends `block` to `ndim` axes with leading 1s: no block spans two tensors of a stack.
 constexpr index_vector block_in(std::size_t ndim, index_vector const& block) {
     index_vector extents = index_vector::filled(ndim - std::min(ndim, block.size()), 1);
     for (index_t const extent : block)
@@ -112,7 +112,7 @@ constexpr index_vector block_in(std::size_t ndim, index_vector const& block) {
     return extents;
 }
 
-/// Refuses a form with another number of axes.
+/// Refuses a form that does not have `ndim` axes.
 constexpr void check_axes(block_form const& form, std::size_t ndim) {
     if (form.ndim() != ndim)
         fail(errc::shape_mismatch, "a block of ", form.block, " has ", counted(form.ndim(), "axis"),
@@ -127,14 +127,14 @@ constexpr void check_scaled(piece const& p, block_form const& form) {
     check_axes(form, p.source_offset.size());
 }
 
-/// The pieces of scales that belong to a piece of their tensor.
+/// The scales of a piece of a tensor, as pieces.
 struct scaled_piece {
     block_form form; ///< with the axes of the target
     piece_list scales;
 };
 
-/// The scales of a piece of a tensor of shape `shape`. If axes of the piece are joined, for example
-/// by a reshape, the scales follow if each axis of blocks stays an axis, or is merged or split
+/// The scales of a piece of a tensor of shape `shape`. A reshape may have joined or split axes of
+/// the piece. The scales follow if each axis that has blocks is unchanged, or is joined or split
 /// between blocks.
 ///
 /// \throws error with errc::shape_mismatch if the piece is cut inside a block, errc::unsupported if
@@ -142,13 +142,13 @@ struct scaled_piece {
 RESHARD_DECL scaled_piece scales_of_piece(piece p, index_vector const& shape,
                                           scale_source const& from);
 
-/// Adds the scales that `pieces` does not have yet: the tensor may be cut along an axis, and its
-/// scales not.
+/// Adds those scales of a piece that `pieces` does not have yet: several pieces of a tensor may
+/// share a scale.
 ///
 /// \throws error with errc::overlap if other scales have the same index
 RESHARD_DECL void add_scales(piece_list& pieces, piece const& p, block_form const& form);
 
-/// Adds zeros as the scales of blocks whose only elements are in a box of zeros.
+/// Adds zeros as the scales of blocks that have elements only in a box of zeros.
 RESHARD_DECL void add_zero_scales(piece_list& pieces, box const& region, block_form const& form,
                                   data_type dtype);
 
@@ -164,11 +164,11 @@ struct made_scales {
 /// `source_of(id)` is the `scale_source` of source tensor `id`. Blocks are permuted with their
 /// tensor. Zeros need scales only in blocks that have no other elements.
 ///
-/// \par Shape  `form` of the sources; the result has the scales of each block of `tensor`
-/// \throws     error with errc::shape_mismatch if the tensor is cut inside a block, or blocks of
-///             two shapes meet, errc::dtype_mismatch if it is cast or scales differ in type,
-///             errc::unsupported if a reshape breaks blocks, errc::overlap for two scales at one
-///             index
+/// \par Shape  `form` describes the sources; the result has the scales of each block of `tensor`
+/// \throws     error with errc::shape_mismatch if the tensor is cut inside a block or has blocks of
+///             two shapes, errc::dtype_mismatch if it is cast or its scales differ in type,
+///             errc::unsupported if a reshape breaks blocks, errc::overlap if two scales have the
+///             same index
 /// \par Source the `weight_scale_inv` tensors of DeepSeek-V3's checkpoints, blocks of 128 x 128;
 ///             Flex Checkpoint has no such rule: there, scales need separate statements
 constexpr made_scales scales_and_form(expression const& tensor, block_form const& form,
@@ -207,7 +207,7 @@ constexpr made_scales scales_and_form(expression const& tensor, block_form const
     return {target, {shape, dtype, std::move(pieces)}};
 }
 
-/// The same without the form.
+/// Returns only the scales of `scales_and_form`.
 constexpr expression block_scales(expression const& tensor, block_form const& form, data_type dtype,
                                   auto&& source_of) {
     return scales_and_form(tensor, form, dtype, source_of).scales;

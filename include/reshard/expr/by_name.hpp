@@ -19,15 +19,15 @@
 #include <utility>
 
 /// \file
-/// The mapping of a call: its program or, by default, the mapping in which every target tensor is
-/// the source tensor of the same name. Either is fitted to the target as the options say.
+/// The mapping of a call: the caller's program or, by default, a mapping of each target tensor to
+/// the source tensor of the same name. Options adapt either mapping to the target.
 
 namespace reshard::detail {
 
-/// The program with outputs fitted to the shapes of `target` if a pattern matches their keys: each
-/// axis is cropped, or extended with zeros, at its tail.
+/// Adapts each output whose key matches a pattern to its shape in `target`: the tail of each axis
+/// is cropped, or extended with zeros.
 ///
-/// Outputs with another number of axes, and outputs that no pattern matches, do not change.
+/// An output does not change if no pattern matches it or its target has another number of axes.
 ///
 /// \throws     error with errc::unknown_key for a pattern that matches no key of `target`
 /// \par Source `allow_shape_mismatch` of Megatron-Core, which pads and crops vocabularies
@@ -56,8 +56,8 @@ inline std::string wanted_by_rank(tensor_shards const& shards) {
                               : "wanted by rank " + std::to_string(shards.holder(0));
 }
 
-/// `; 2 more keys are missing: 'a' (wanted by rank 0) and 'b' (wanted by rank 1)`; lists only the
-/// first of many keys.
+/// `; 2 more keys are missing: 'a' (wanted by rank 0) and 'b' (wanted by rank 1)`; a long list is
+/// shortened.
 inline std::string also_missing(layout const& target, vector<tensor_layout const*> const& missing) {
     constexpr std::size_t most = 16;
     if (missing.size() < 2)
@@ -76,18 +76,17 @@ inline std::string also_missing(layout const& target, vector<tensor_layout const
     return end == missing.size() ? text : words(text, " and ", missing.size() - end, " others");
 }
 
-/// The mapping in which every key that the ranks of `target` hold is the source tensor of that
-/// name.
+/// The mapping that makes each tensor of `target` from the source tensor of the same name.
 ///
-/// \param  left_out keys that it does not make, in order
-/// \throws error with errc::unknown_key when `source` lacks other keys; it names all of them, and
-///         ranks that want them
+/// \param  left_out sorted keys of tensors that the mapping does not make
+/// \throws error with errc::unknown_key if `source` lacks any other key; the message names the
+///         missing keys and the ranks that want them
 inline mapping by_name(catalog const& source, layout const& target,
                        vector<std::string> const& left_out = {}) {
     mapping result(source);
     vector<tensor_layout const*> missing;
     for (tensor_layout const& tensor : target.tensors)
-        if (std::ranges::binary_search(left_out, tensor.key))
+        if (std::binary_search(left_out.begin(), left_out.end(), tensor.key))
             continue;
         else if (catalog_entry const* const entry = source.find(tensor.key))
             result.define(tensor.key, result.source(static_cast<key_id>(entry - &source[0])));
@@ -109,9 +108,9 @@ vector<std::string> keys_of(auto const& tensors) {
     return keys;
 }
 
-/// Judges the wanted keys by the available ones.
+/// Compares the wanted keys with the available keys.
 ///
-/// \throws error with errc::unknown_key if the mode says so
+/// \throws error with errc::unknown_key if `mode` does not accept the difference
 inline strict_verdict judge_keys(strictness mode, vector<std::string> wanted,
                                  vector<std::string> available) {
     if (mode == strictness::assume_ok_unexpected)
@@ -121,7 +120,7 @@ inline strict_verdict judge_keys(strictness mode, vector<std::string> wanted,
     return verdict;
 }
 
-/// The keys of all tensors that a program makes, wanted or not.
+/// The keys of all tensors that a program makes, even if the target does not want them.
 inline vector<std::string> keys_made(mapping const& program) {
     vector<std::string> keys = keys_of(program.outputs());
     keys.insert(keys.end(), program.left_over().begin(), program.left_over().end());
@@ -130,7 +129,7 @@ inline vector<std::string> keys_made(mapping const& program) {
 
 /// Whether a verdict omits a key.
 inline bool leaves_out(strict_verdict const& verdict, std::string_view key) {
-    return std::ranges::binary_search(verdict.left_out, key);
+    return std::binary_search(verdict.left_out.begin(), verdict.left_out.end(), key);
 }
 
 /// A layout without the tensors that a verdict skips.
@@ -140,17 +139,17 @@ inline layout without_left_out(layout target, strict_verdict const& verdict) {
     return target;
 }
 
-/// The verdict on the keys that a target wants, by the keys of a program or, without one, of the
-/// source.
+/// Compares the keys that a target wants with the keys that a program makes or, without a program,
+/// with the keys of the source.
 ///
-/// \throws error as `judge_keys`
+/// \throws the errors of `judge_keys`
 inline strict_verdict judge_target(strictness mode, std::optional<mapping> const& program,
                                    catalog const& source, layout const& target) {
     return judge_keys(mode, keys_of(target.tensors),
                       program ? keys_made(*program) : keys_of(source));
 }
 
-/// The steps of a call that judges keys or changes shapes. Another one compiles none of them.
+/// The steps of a call that judges keys or changes shapes. Other calls do not compile them.
 struct fit_steps {
     decltype(&judge_target) judge;
     decltype(&fit_shapes) fit;
@@ -158,20 +157,20 @@ struct fit_steps {
 
 inline constexpr fit_steps all_fit_steps{judge_target, fit_shapes};
 
-/// How a program is fitted to its target.
+/// The options that adapt a program to its target.
 struct fit_rules {
     std::optional<strictness> strict; ///< as `options::strict`
     vector<std::string> const& shape_mismatch;
     /// Refuses a program that does not suit the target; null if there is no program.
     void (*check)(mapping const& program, layout const& target) = nullptr;
-    fit_steps const* steps = &all_fit_steps; ///< null without `strict` and `shape_mismatch`
+    fit_steps const* steps = &all_fit_steps; ///< null if `strict` and `shape_mismatch` are unset
 };
 
-/// The mapping that fills `target`, and the verdict on its keys: skipped tensors keep their
-/// content.
+/// The mapping that fills `target`, and the verdict on the target's keys. Skipped tensors keep
+/// their contents.
 ///
 /// \param  program if empty, each tensor is matched by name
-/// \throws error as `by_name` and `fit_shapes`; errc::unknown_key if `rules.strict` says so
+/// \throws the errors of `by_name` and `fit_shapes`; errc::unknown_key if `rules.strict` says so
 inline std::pair<mapping, strict_verdict> fitted_program(std::optional<mapping> program,
                                                          catalog const& source,
                                                          layout const& target,

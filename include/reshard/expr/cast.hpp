@@ -15,8 +15,8 @@ namespace reshard {
 /// The tensor with each element rounded to `dtype` (to nearest, ties to even; NaN stays NaN).
 ///
 /// \throws     error with errc::dtype_mismatch between complex and real numbers, with
-///             errc::limit_exceeded if more than 15 roundings follow each other
-/// \par Source the dtype attribute of AOA; there float16, float32 and bfloat16 only
+///             errc::limit_exceeded after more than 15 roundings in a row
+/// \par Source the dtype attribute of AOA, which supports only float16, float32 and bfloat16
 constexpr expression cast(expression const& tensor, data_type dtype) {
     detail::check_castable(tensor.dtype, dtype);
     expression result{tensor.shape, dtype, detail::piece_list(tensor.ndim())};

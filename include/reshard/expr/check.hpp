@@ -21,13 +21,13 @@ namespace reshard {
 
 namespace detail {
 
-/// The keys of a mapping by what happens to them; keys of the target, except for `removed`.
+/// The keys of a mapping by what happens to their tensors; target keys, except for `removed`.
 struct key_classes {
-    vector<std::string> identity;    ///< the source's tensor of that name, unchanged
-    vector<std::string> renamed;     ///< another tensor of the source, unchanged
+    vector<std::string> identity;    ///< the source tensor of the same name, unchanged
+    vector<std::string> renamed;     ///< another source tensor, unchanged
     vector<std::string> transformed; ///< anything else
-    vector<std::string> added;       ///< without a source
-    vector<std::string> removed;     ///< of the source, by a statement
+    vector<std::string> added;       ///< has no source
+    vector<std::string> removed;     ///< source keys that a statement removes
 
     bool operator==(key_classes const&) const = default;
 };
@@ -36,7 +36,7 @@ struct key_classes {
 /// renamed if the source has it under another name.
 RESHARD_DECL key_classes classify(mapping const& map, catalog const& source);
 
-/// A fault of a mapping, or something worth knowing.
+/// A fault of a mapping, or a useful note.
 ///
 /// `code` is for programs: the name of an error's `errc`, or `unused`, `rounded` or `not_wanted`
 /// for a note.
@@ -49,38 +49,37 @@ struct mapping_finding {
     bool operator==(mapping_finding const&) const = default;
 };
 
-/// How many scales belong to how many elements of a quantised tensor, according to the keys and
-/// extents of both; std::nullopt if they do not fit.
+/// Relates a quantised tensor to its scales: how many elements have how many scales. The keys and
+/// extents of both decide; std::nullopt if these do not fit.
 ///
 /// \param said facts that decide if the extents allow several forms
 RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tensor,
                                                       catalog_entry const& scales,
                                                       quantisation_facts const& said);
 
-/// `*.weight_packed => *.weight_scale` for `q.weight_scale`, if `source` has the tensor to which
-/// the scales belong by a known convention; otherwise empty.
+/// The `scales=` pattern for scales: `*.weight_packed => *.weight_scale` for `q.weight_scale`.
+/// Empty if `source` lacks the tensor to which they belong by a known convention.
 RESHARD_DECL std::string pattern_of_scales(std::string const& scales, catalog const& source);
 
 /// A quantised output that is separated from its scales.
 struct scale_finding {
-    severity level; ///< error; a warning if readers may load the output without them
+    severity level; ///< error; a warning if readers may load the output without its scales
     errc code;      ///< errc::unknown_key: no output has the scales
     std::string key;
     std::string message;
-    std::string statement = {}; ///< rest of the message: how a statement carries the scales along
-    std::string rename = {};    ///< renames that do: `q.weight_scale=p.weight_scale`, or empty
+    std::string statement = {}; ///< end of the message: a statement that carries the scales along
+    std::string rename = {};    ///< renames for that: `q.weight_scale=p.weight_scale`, or empty
 };
 
-/// Relates outputs of a program to their scales, zero points and similar tensors, by the names of
-/// known conventions. Finds the outputs that the program separates from these tensors: outputs that
-/// it renames, fuses or cuts inside a block without them, and outputs that it casts. Errors come
-/// first.
+/// Relates the outputs of a program to their scales, zero points and similar tensors, by the names
+/// of known conventions. Finds outputs that the program separates from these tensors: outputs that
+/// it casts, or that it renames, fuses or cuts inside a block without them. Errors come first.
 ///
 /// \param source the layout that the program reads
 RESHARD_DECL vector<scale_finding> carry_scales(mapping& program, layout const& source);
 
-/// Warns of quantised tensors that a program changes or renames, or that `target` cuts, if a tensor
-/// beside them is named like scales and no known convention relates the two.
+/// Warns if a program changes or renames a quantised tensor, or if `target` cuts it, and another
+/// tensor of a similar key looks like its scales but follows no known convention.
 ///
 /// \param target may be null
 RESHARD_DECL std::optional<scale_finding>
@@ -104,13 +103,12 @@ struct report {
     bool invertible() const { return losses.empty(); }
 };
 
-/// All findings about a mapping of the tensors of `source` to the tensors of `target`, which may be
-/// unknown: all faults, one finding for each, and useful notes.
+/// All findings about a mapping from the tensors of `source` to the tensors of `target`: one for
+/// each fault, and useful notes. `target` may be null.
 ///
-/// Errors: an element of a target tensor without a source or with two, pieces that exceed their
-/// tensors, shapes and data types that differ between the mapping and either side, keys that nobody
-/// has. Notes: source elements that no target uses, tensors that are rounded, tensors that nobody
-/// wants.
+/// Errors: target elements with no source or with two, pieces that exceed their tensors, shapes and
+/// data types that differ between the mapping and either side, unknown keys. Notes: source elements
+/// that no target uses, tensors that are rounded, tensors that the target does not want.
 ///
 /// \par Source no other system checks a whole program before a byte moves
 RESHARD_DECL report check(mapping const& map, catalog const& source,

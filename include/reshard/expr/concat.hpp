@@ -16,19 +16,19 @@
 #include <string_view>
 
 /// \file
-/// Several tensors into one along an axis.
+/// Joins several tensors along an axis.
 
 namespace reshard {
 
 namespace detail {
 
-/// The name of an operand without a name in errors of a concat.
+/// The words by which errors of a concat name an operand without a key.
 inline std::string operand(std::size_t number) {
     return number == 0 ? "the first" : "operand " + std::to_string(number + 1);
 }
 
-/// Refuses an operand whose axes, data type or other extents differ from the first; `name_of` gives
-/// the name of an operand by its number.
+/// Refuses an operand that differs from the first operand in its number of axes, its data type, or
+/// an extent along another axis. `name_of(k)` names operand number `k` in messages.
 constexpr void check_operands(std::span<expression const* const> tensors, std::size_t axis,
                               auto const& name_of) {
     expression const& first = *tensors.front();
@@ -47,7 +47,7 @@ constexpr void check_operands(std::span<expression const* const> tensors, std::s
     }
 }
 
-/// The number of pieces of all tensors.
+/// The total number of pieces of the tensors.
 constexpr std::size_t piece_count(std::span<expression const* const> tensors) {
     std::size_t count = 0;
     for (expression const* const tensor : tensors)
@@ -55,9 +55,9 @@ constexpr std::size_t piece_count(std::span<expression const* const> tensors) {
     return count;
 }
 
-/// The tensors one after the other.
+/// Joins the tensors along `axis`.
 ///
-/// \pre the tensors have been checked
+/// \pre `check_operands` accepts the tensors
 constexpr expression joined(std::span<expression const* const> tensors, std::size_t axis) {
     expression const& first = *tensors.front();
     expression result{first.shape, first.dtype, piece_list(first.ndim())};
@@ -74,15 +74,15 @@ constexpr expression joined(std::span<expression const* const> tensors, std::siz
 
 } // namespace detail
 
-/// Puts tensors one after the other along `axis`; errors call operand number `k` by `name_of(k)`.
+/// Joins tensors along `axis`, in order; errors name operand number `k` by `name_of(k)`.
 ///
-/// \pre        no address is null
-/// \par Shape  all extents but the one along `axis` are equal; that one sums up
-/// \throws     error with errc::shape_mismatch for no operands, no such axis or other extents that
-///             differ, errc::dtype_mismatch for operands of two data types, or errc::overflow if
-///             the result has too many elements
-/// \par Source the concat statement of AOA (PaddlePaddle flex_checkpoint); there neither the other
-///             extents nor the number of axes are compared, and rows are lost
+/// \pre        no pointer is null
+/// \par Shape  the extents along `axis` are added; all other extents of the operands are equal
+/// \throws     error with errc::shape_mismatch without operands, for an axis that does not
+///             exist, or if extents differ along another axis; errc::dtype_mismatch for operands of
+///             two data types; errc::overflow if the result has too many elements
+/// \par Source the concat statement of AOA (PaddlePaddle flex_checkpoint), which compares neither
+///             the other extents nor the numbers of axes, and so loses rows
 template <std::invocable<std::size_t> NameOf>
 constexpr expression concat(std::span<expression const* const> tensors, std::size_t axis,
                             NameOf const& name_of) {
@@ -93,7 +93,7 @@ constexpr expression concat(std::span<expression const* const> tensors, std::siz
     return detail::joined(tensors, axis);
 }
 
-/// The same for tensors without names, which errors identify by their numbers.
+/// The same for tensors without names: errors give their numbers.
 constexpr expression concat(std::span<expression const* const> tensors, std::size_t axis) {
     return concat(tensors, axis, detail::operand);
 }
@@ -111,9 +111,9 @@ constexpr expression concat(std::initializer_list<expression> tensors, std::size
     return concat(std::span<expression const>(tensors.begin(), tensors.size()), axis);
 }
 
-/// The same, with the keys by which errors name the operands: `concat({q, k}, 0, {"q", "k"})`.
+/// The same with keys for error messages: `concat({q, k}, 0, {"q", "k"})`.
 ///
-/// \pre keys and tensors are equal in number
+/// \pre `keys.size() == tensors.size()`
 constexpr expression concat(std::initializer_list<expression> tensors, std::size_t axis,
                             std::initializer_list<std::string_view> keys) {
     BOOST_ASSERT(keys.size() == tensors.size());

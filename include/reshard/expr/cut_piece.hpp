@@ -13,21 +13,20 @@
 #include <optional>
 
 /// \file
-/// The part of a piece that makes up a box of its target, or comes from a box of its source.
+/// Cuts a piece to a box of its target or of its source.
 
 namespace reshard::detail {
 
-/// Counts pieces, and refuses too many: pieces of a few elements
-/// take more memory than the elements.
+/// Counts pieces, and refuses too many: a piece of a few elements takes more memory than these.
 class piece_limit {
 public:
     static constexpr std::size_t default_most = std::size_t{1} << 22;
 
     constexpr explicit piece_limit(std::size_t most = default_most) : most_(most) {}
 
-    /// Counts one more.
+    /// Counts one more piece.
     ///
-    /// \param  piece the counted piece, or the piece that it is cut from; for the message
+    /// \param  piece for the message: the counted piece, or a piece that contains it
     /// \throws error with errc::limit_exceeded
     constexpr void count(piece const& piece) {
         if (left() == 0) {
@@ -48,8 +47,8 @@ private:
     bool is_exceeded_ = false;
 };
 
-/// Removes factor `k` from a side's joins. If the factor begins an axis, the next factor then
-/// begins it.
+/// Removes factor `k` from the joins of one side. If factor `k` begins an axis, the next factor
+/// begins that axis instead.
 constexpr std::uint8_t without_factor(std::uint8_t joins, std::size_t k) {
     unsigned const bits = joins;
     unsigned remainder = bits >> (k + 1);
@@ -60,7 +59,7 @@ constexpr std::uint8_t without_factor(std::uint8_t joins, std::size_t k) {
 
 /// The piece without target factor `k`.
 ///
-/// \pre its extent is 1, or the extent is counted in another factor
+/// \pre its extent is 1, or another factor includes its extent
 constexpr piece without_factor(piece p, std::size_t k) {
     std::size_t const ndim = p.extent.size(), in_source = p.order[k];
     index_vector order, extent;
@@ -80,14 +79,14 @@ constexpr bool shares_axis(std::uint8_t joins, std::size_t k, std::size_t ndim) 
     return is_joined(joins, k) || (k + 1 < ndim && is_joined(joins, k + 1));
 }
 
-/// Whether target factor `k` may be counted in factor `k - 1`: on both sides, the two are
+/// Whether target factor `k` can be merged into factor `k - 1`: on both sides, the two are
 /// neighbours in one axis.
 constexpr bool continues_factor(piece const& p, std::size_t k) {
     return k > 0 && is_joined(p.joins.target, k) && p.order[k] == p.order[k - 1] + 1 &&
            is_joined(p.joins.source, p.order[k]);
 }
 
-/// The same piece with as few factors as possible.
+/// Merges factors of a piece until no more can be merged.
 constexpr piece simplified(piece p) {
     for (std::size_t k = p.extent.size(); p.joins.any() && k-- > 0;) {
         std::size_t const ndim = p.extent.size();
@@ -105,7 +104,7 @@ constexpr piece simplified(piece p) {
 
 /// A box of a piece's factors as a separate piece.
 ///
-/// \pre along each axis, the factors make up a range
+/// \pre the box of factors is a range along each axis
 constexpr piece part_of(piece const& whole_piece, box const& factors) {
     piece p = whole_piece;
     index_vector const target =
@@ -122,9 +121,9 @@ constexpr piece part_of(piece const& whole_piece, box const& factors) {
 }
 
 /// The innermost factor that has to be cut into single elements before the box of shape `p` is a
-/// range along each axis; std::nullopt if it already is.
+/// range along each axis; std::nullopt if the box is such a range.
 ///
-/// \par Shape `extents` of the factors, `p` of the box
+/// \par Shape `extents` is for the factors, `p` for the box
 constexpr std::optional<std::size_t>
 factor_to_cut(index_vector const& p, index_vector const& extents, std::uint8_t joins) {
     bool is_cut = false;
@@ -150,7 +149,7 @@ constexpr std::optional<std::size_t> factor_to_cut(piece const& piece, index_vec
 
 using piece_visitor = function_ref<void(piece const&)>;
 
-/// Calls `take(p)` for each piece that a box of factors consists of.
+/// Divides a box of factors into pieces, and calls `take(p)` for each.
 constexpr void take_factors(piece const& piece, box factors, piece_visitor take) {
     auto const k = factor_to_cut(piece, factors.shape);
     if (!k)
@@ -161,9 +160,9 @@ constexpr void take_factors(piece const& piece, box factors, piece_visitor take)
         take_factors(piece, factors, take);
 }
 
-/// The boxes of factors that make up a box of their axes, in order.
+/// The boxes of factors that make up a box of axes, in order.
 ///
-/// \par Shape `extents` of the factors
+/// \par Shape `extents` is for the factors
 constexpr vector<box> factor_boxes(box const& region, index_vector const& extents,
                                    std::uint8_t joins) {
     vector<box> boxes(1);
@@ -190,7 +189,7 @@ constexpr vector<box> factor_boxes(box const& region, index_vector const& extent
     return boxes;
 }
 
-/// Calls `take(p)` for each piece that boxes of factors consist of.
+/// Divides boxes of factors into pieces, and calls `take(p)` for each.
 constexpr void take_all(piece const& whole_piece, vector<box> const& boxes, piece_visitor take) {
     piece_limit limit;
     auto const counted = [&](piece const& p) {
@@ -221,7 +220,7 @@ constexpr piece cut_to_target(piece piece, box const& region) {
 /// reshape has joined axes. Their order is the same on every rank.
 ///
 /// \pre    `contains(piece.target_box(), region)`
-/// \throws error with errc::limit_exceeded when there are more than four million
+/// \throws error with errc::limit_exceeded if there are more than four million pieces
 constexpr void cut_to_target(piece const& piece, box const& region, piece_visitor take) {
     if (!piece.joins.any())
         return take(cut_to_target(piece, region));
@@ -231,7 +230,7 @@ constexpr void cut_to_target(piece const& piece, box const& region, piece_visito
         take);
 }
 
-/// The box of the target that is made of `region` of the source.
+/// The box of the target that receives `region` of the source.
 ///
 /// \pre `contains(p.source_box(), region)`, and the piece has no joined axes
 constexpr box target_box_of(piece const& p, box const& region) {
@@ -247,7 +246,7 @@ constexpr box target_box_of(piece const& p, box const& region) {
 /// a reshape has joined axes.
 ///
 /// \pre    `contains(piece.source_box(), region)`
-/// \throws error with errc::limit_exceeded when there are more than four million
+/// \throws error with errc::limit_exceeded if there are more than four million pieces
 constexpr void cut_to_source(piece const& piece, box const& region, piece_visitor take) {
     if (!piece.joins.any())
         return take(cut_to_target(piece, target_box_of(piece, region)));

@@ -14,8 +14,8 @@
 #include <string_view>
 
 /// \file
-/// The sources of a target tensor's elements, and the targets of a source tensor's elements:
-/// pieces, in the order in which one reads them.
+/// Lists the sources of a target tensor's elements, and the targets of a source tensor's elements,
+/// as pieces in order of their offsets.
 
 namespace reshard {
 
@@ -35,13 +35,13 @@ RESHARD_DECL void check_region(std::string const& key, index_vector const& shape
 
 } // namespace detail
 
-/// The pieces that make up `region` of the target tensor `key`, or all of it, ordered by target
-/// offset.
+/// The pieces that make up `region` of the target tensor `key` (by default all of it), ordered by
+/// target offset.
 ///
 /// \par Units elements, in global coordinates of the two tensors
 /// \post      the target boxes share no elements and cover `region`
 /// \throws    error with errc::unknown_key when the mapping has no such target, or with
-///            errc::shape_mismatch when `region` is not a box of it
+///            errc::shape_mismatch when `region` is not a box of the tensor
 RESHARD_DECL vector<piece> explain(mapping const& program, std::string_view key,
                                    std::optional<box> const& region = {});
 
@@ -55,20 +55,21 @@ struct destination {
     bool operator==(destination const&) const = default;
 };
 
-/// The pieces that `region` of the source tensor `key` becomes, or all of it, ordered by source
-/// offset, then by target key. Elements that no target uses are in none of them.
+/// The pieces that `region` of the source tensor `key` (by default all of it) becomes, ordered by
+/// source offset, then by target key. Elements that no target uses are in no piece.
 ///
 /// \par Units elements, in global coordinates of the two tensors
 /// \throws    error with errc::unknown_key when the mapping has no such source, or with
-///            errc::shape_mismatch when `region` is not a box of it
+///            errc::shape_mismatch when `region` is not a box of the tensor
 RESHARD_DECL vector<destination> explain_source(mapping const& program, std::string_view key,
                                                 std::optional<box> const& region = {});
 
 /// A piece cut at the borders of the shards of its source tensor, ordered by target offset.
 ///
-/// Of equal shards, the main copy counts. Elements that no shard holds are in no piece.
+/// If several shards are equal, only the main copy counts. Elements that no shard holds are in no
+/// piece.
 ///
-/// \pre `p.source` is the tensor that `source` holds
+/// \pre `source` is the shard table of tensor `p.source`
 RESHARD_DECL vector<located_piece> locate(piece const& p, shard_table const& source);
 
 } // namespace detail

@@ -9,13 +9,13 @@
 #include <cstddef>
 
 /// \file
-/// A tensor as something made of source tensors: the values of the algebra.
+/// The values of the algebra: an expression describes a tensor that is made of source tensors.
 
 namespace reshard {
 
-/// Shape and data type of a tensor and, for each of its elements, which source element it is.
+/// The shape and data type of a tensor and, for each of its elements, the source element.
 ///
-/// \invariant the target boxes of `pieces` share no elements and cover `whole(shape)`; none is
+/// \invariant the target boxes of `pieces` share no elements and cover `whole(shape)`; no box is
 ///            empty
 struct expression {
     detail::packed_vector shape;
@@ -31,9 +31,9 @@ struct expression {
     constexpr bool operator==(expression const&) const = default;
 };
 
-/// Checks an expression alone; the mapping checks that its pieces cover it.
+/// Checks an expression by itself; the mapping checks that the pieces cover the tensor.
 ///
-/// \throws error with errc::bad_layout if pieces do not have the axes of the tensor
+/// \throws error with errc::bad_layout if the pieces have another number of axes than the tensor
 constexpr void validate(expression const& value) {
     if (value.pieces.ndim() != value.shape.size())
         fail(errc::bad_layout, "it has pieces of ", detail::counted(value.pieces.ndim(), "axis"),
@@ -42,8 +42,8 @@ constexpr void validate(expression const& value) {
 
 namespace detail {
 
-/// A tensor with the elements of one source, at the same indices; it has no piece if it has no
-/// elements.
+/// A tensor with the elements of one source, at the same indices. A tensor without elements has no
+/// piece.
 constexpr expression one_piece(key_id source, index_vector const& shape, data_type dtype) {
     if (is_empty(whole(shape)))
         return {shape, dtype, piece_list(shape.size())};
@@ -71,10 +71,10 @@ constexpr expression zeros(index_vector const& shape, data_type dtype) {
 
 namespace detail {
 
-/// True if the expression is one box of one source tensor, in the order of its axes and not cast.
+/// Whether the expression is one box of one source tensor, with its axes in order and not cast.
 ///
-/// The box may be smaller than the source tensor, whose shape an expression does not know: a result
-/// of `split` is such a box, too. A tensor without elements is not one.
+/// The box may be smaller than the source tensor: an expression does not know the source's shape.
+/// So a result of `split` is such a box, too. A tensor without elements is not a box.
 constexpr bool is_source_box(expression const& tensor) {
     if (tensor.pieces.size() != 1 || tensor.pieces.source(0) == zero_source)
         return false;

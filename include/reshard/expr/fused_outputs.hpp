@@ -14,61 +14,63 @@
 #include <string_view>
 
 /// \file
-/// Fused tensors on their way through a mapping, and whether a layout may cut them as it does.
+/// Carries the facts about fused tensors through a mapping, and checks how layouts cut them.
 
 namespace reshard::detail {
 
-/// Whether a key is one that frameworks give to fused weights.
+/// Whether a key contains a name that frameworks give to fused weights.
 inline bool is_named_fused(std::string_view key) {
     constexpr std::string_view known_names[] = {"qkv", "linear_fc1", "gate_up", "fused_"};
     return std::ranges::any_of(known_names, [&](auto part) { return key.find(part) != key.npos; });
 }
 
-/// Declares the facts of the fused tensors of `source` for each output that is made of them. They
-/// have to be fused in the same way, and the fused axis of each has to be an axis of the output.
-/// Such an output is a fused tensor with its other axes in any order and shape, some of its
-/// columns, columns with zeros, or several fused tensors stacked along another axis. The state of a
-/// fused output gets the facts of the output.
+/// Declares the facts about the fused tensors of `source` for each output that is made of them.
+/// They have to be fused in the same way, and the fused axis of each has to be an axis of the
+/// output. The output may permute or reshape the other axes, take some of the columns, add columns
+/// of zeros, or stack several fused tensors along another axis. The state of the output gets the
+/// same facts.
 RESHARD_DECL void carry_fused(mapping& program, layout const& source);
 
-/// The extents of the tensors that were fused into a tensor of that extent along its axis, as its
-/// macro says. Empty if the macro does not say them, or if they do not divide into the blocks.
+/// The extents, along the fused axis, of the tensors that were fused into a tensor of extent
+/// `extent`. The macro states their ratio. Empty if the macro does not state it, or if the blocks
+/// do not divide these extents.
 RESHARD_DECL vector<index_t> member_sizes(fused_tensor const& tensor, index_t extent);
 
 /// Rearranges each output that is interleaved in several blocks and that `target` does not cut
-/// along that axis: its tensors come one after the other, as its macro puts them for one block. Its
-/// scales follow. Without a target, all outputs count as whole.
+/// along the fused axis. Its tensors then follow each other in the order that its macro gives for
+/// one block. Its scales are rearranged, too. Without a target, no output counts as cut.
 ///
 /// \param source the layout that the program reads
-/// \return a message about these outputs; empty if there are none
-/// \throws error with errc::bad_layout if the extents of an output's tensors are not known, or if a
-///         scale is for elements of several of its tensors
+/// \return a message about the rearranged outputs; empty if there are none
+/// \throws error with errc::bad_layout if the extents of an output's tensors are not known, or if
+///         one scale belongs to elements of several of these tensors
 RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& source,
                                             layout const* target);
 
-/// The fault of the first fused output that `target` does not cut into the parts that it was made
-/// for, one for each rank, with the statement that adapts it to the layout; std::nullopt if there
-/// is none. An output of one part is for ranks that have all of it.
+/// Describes the first fused output that `target` does not cut into the parts that it was fused
+/// for, one for each rank, and a statement that adapts the output to the layout. An output of one
+/// part has to be whole on each rank. std::nullopt if every output is right.
 RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
                                                          layout const& target);
 
-/// \throws error with errc::bad_layout, which says the first fault
+/// \throws error with errc::bad_layout that describes the first fault
 RESHARD_DECL void check_fused(mapping const& program, layout const& target);
 
-/// The fault of the first output that tears a fused tensor of `source`, with the statement that
-/// takes the tensor apart; std::nullopt if there is none. An output tears a fused tensor if
+/// Describes the first output that tears a fused tensor of `source`, and a statement that takes the
+/// tensor apart; std::nullopt if no output does so. An output tears a fused tensor if
 ///
-/// - it has different numbers of elements from its parts;
-/// - it has several of its tensors in one piece or in turns, and is not known as fused;
-/// - it interleaves the tensor once more as if it were a plain one.
+/// - it takes different numbers of elements from the tensor's parts;
+/// - it contains several of the fused tensors in one piece or interleaved, and is not known as
+///   fused;
+/// - it interleaves the tensor a second time, as if the tensor were a plain one.
 ///
-/// Macros that took the tensor apart may put its tensors in turns.
+/// Macros that take the tensor apart may interleave its tensors.
 ///
 /// \pre `carry_fused` has declared the facts of the outputs
 RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
                                                         layout const& source);
 
-/// \throws error with errc::bad_layout, which says the first fault
+/// \throws error with errc::bad_layout that describes the first fault
 RESHARD_DECL void check_torn(mapping const& program, layout const& source);
 
 } // namespace reshard::detail

@@ -21,13 +21,13 @@
 #include <utility>
 
 /// \file
-/// A whole program as a value: the sources of each target tensor.
+/// A program as a value: the sources of each target tensor.
 
 namespace reshard::detail {
 
 /// A source tensor of a mapping; its index in the list is its `key_id`.
 struct mapping_source {
-    std::string_view key; ///< lasts until the mapping gets another source
+    std::string_view key; ///< valid until a source is added
     index_vector shape;
     data_type dtype{};
 
@@ -38,15 +38,15 @@ struct mapping_source {
     bool operator==(mapping_source const&) const = default;
 };
 
-/// \throws error with errc::bad_layout or errc::overflow if there can be no such tensor
+/// \throws error with errc::bad_layout or errc::overflow if such a tensor cannot exist
 constexpr void validate(mapping_source const& tensor) {
     check_tensor(std::string(tensor.key), tensor.dtype, tensor.shape);
 }
 
-/// Source tensors by number; a matrix takes 32 bytes and its key's characters.
+/// Source tensors by number; a matrix takes 32 bytes and the characters of its key.
 ///
-/// A mapping has all tensors of a checkpoint, used or not, so memory per tensor counts. Expressions
-/// are built on demand.
+/// A mapping has all tensors of a checkpoint, used or not, so the memory per tensor matters.
+/// Expressions are built on demand.
 class source_list {
 public:
     using value_type = mapping_source;
@@ -80,7 +80,7 @@ public:
     /// \pre `id < size()`
     std::string_view key(key_id id) const { return keys_[id]; }
 
-    /// Reserves memory for `tensors` tensors, whose keys have `characters` characters altogether.
+    /// Reserves memory for `tensors` tensors, whose keys have `characters` characters in total.
     void reserve(std::size_t tensors, std::size_t characters);
 
     void push_back(mapping_source const& tensor);
@@ -109,7 +109,7 @@ namespace reshard {
 struct mapping_output {
     std::string key;
     expression value;
-    bool added = false; ///< `_ -> key`: without a source, the value is zeros
+    bool added = false; ///< `_ -> key`: has no source; its value is zeros
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.value, self.added);
@@ -118,7 +118,7 @@ struct mapping_output {
     bool operator==(mapping_output const&) const = default;
 };
 
-/// \throws error with errc::bad_layout or errc::overflow if there can be no such tensor
+/// \throws error with errc::bad_layout or errc::overflow if such a tensor cannot exist
 RESHARD_DECL void validate(mapping_output const& output);
 
 namespace detail {
@@ -136,33 +136,33 @@ struct by_key {
 /// Target tensors in the order of their keys, each key once.
 using mapping_outputs = std::set<mapping_output, by_key>;
 
-/// Tensors that belong together: a statement about one applies to the other.
+/// Two tensors that belong together: a statement about the first applies to the second.
 struct relation {
     enum class kind : std::uint8_t {
-        state,        ///< optimizer state of the parameter's shape
+        state,        ///< optimizer state of the same shape
         scalar_state, ///< optimizer state that is one number
-        scale,        ///< scales of blocks of the tensor
+        scale,        ///< scales of the tensor's blocks
         alias,        ///< the same value under another name: a separate tensor in a target
-        copy,         ///< a source tensor: has to be equal, and is not used
-        tie,          ///< an alias that the caller wants to be the same tensor, written once
-        number,       ///< a source number: has to be equal, and one number of the target is both
+        copy,         ///< a source tensor that has to be equal, and is not used
+        tie,          ///< an alias that the caller wants as the same tensor, written once
+        number,       ///< a source number that has to be equal; both become one target number
     } type{};
     std::string key;         ///< the parameter
     std::string companion;   ///< the tensor that follows it
-    index_vector block = {}; ///< of a scale: the extents of a block
-    index_vector count = {}; ///< the number of scales of a block, as in `block_form`
+    index_vector block = {}; ///< of scales: the extents of a block
+    index_vector count = {}; ///< of scales: the number in a block, as in `block_form`
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.type, self.key, self.companion, self.block, self.count);
     }
 
-    /// Whether elements of the source are compared.
+    /// Whether source elements are compared.
     constexpr bool is_compared() const { return type == kind::copy || type == kind::number; }
 
     bool operator==(relation const&) const = default;
 };
 
-/// A source tensor that a macro took apart, and how the macro expects it to be interleaved.
+/// A source tensor that a macro took apart, and the interleaving that the macro expects.
 struct taken_apart {
     key_id source = 0;
     fused_tensor fused;
@@ -170,7 +170,7 @@ struct taken_apart {
     auto operator<=>(taken_apart const&) const = default;
 };
 
-/// Source tensors that were taken apart, by output.
+/// Source tensors that were taken apart, by the output's key.
 using taken_apart_lists = std::map<std::string, vector<taken_apart>, std::less<>>;
 
 template <>
@@ -187,7 +187,7 @@ inline constexpr enum_range range_of_enum<relation::kind>{7, "the kind of relati
 /// program.define("qk", transpose(concat({q, k}, 0)));
 /// ```
 ///
-/// For any order of keys, a call takes time that grows as the logarithm of their number.
+/// For any order of keys, the time of a call grows with the logarithm of the number of keys.
 class mapping {
 public:
     mapping() = default;
@@ -210,43 +210,42 @@ public:
     /// Source tensor number `id < sources().size()` as an expression.
     expression source(detail::key_id id) const;
 
-    /// Defines the target tensor `key`; an earlier definition is replaced.
+    /// Defines the target tensor `key`; replaces an earlier definition.
     void define(std::string_view key, expression value) {
         put({std::string(key), std::move(value), false});
     }
 
-    /// Declares that the target tensor `key` has no source: zeros in a file, left alone in memory.
+    /// Declares that the target tensor `key` has no source: zeros in a file, unchanged in memory.
     void add(std::string_view key, index_vector const& shape, data_type dtype);
 
     /// Declares that the source tensor `key` is intentionally unused.
     void remove(std::string_view key) { removed_.emplace_back(key); }
 
-    /// Declares that `entry.companion` follows `entry.key`; `define` gives its sources.
+    /// Declares that `entry.companion` follows `entry.key`; `define` gives the companion's sources.
     void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
     /// Removes all relations; the definitions of the tensors stay.
     void forget_relations() { relations_.clear(); }
 
     /// Declares that the target tensor `key` interleaves other tensors; replaces an earlier
-    /// declaration. Stored mappings do not have it, and comparisons ignore it.
+    /// declaration. Stored mappings lack it, and comparisons ignore it.
     void fuse(std::string const& key, detail::fused_tensor tensor) {
         fused_.insert_or_assign(key, std::move(tensor));
     }
 
     /// Declares which source tensors macros took apart to make the target tensor `key`. Stored
-    /// mappings do not have it.
+    /// mappings lack it.
     void take_apart(std::string const& key, vector<detail::taken_apart> split_sources) {
         apart_.insert_or_assign(key, std::move(split_sources));
     }
     detail::taken_apart_lists const& apart() const { return apart_; }
 
-    /// Declares that the program makes a tensor `key` that nothing reads and the target does not
-    /// want, so that it is not an output. Stored mappings do not have it, and comparisons ignore
-    /// it.
+    /// Declares that `key` is not an output, although the program makes it: nothing reads it, and
+    /// the target does not want it. Stored mappings lack it, and comparisons ignore it.
     void leave_over(std::string_view key) { left_over_.emplace_back(key); }
     vector<std::string> const& left_over() const { return left_over_; }
 
-    /// The output of that key, or null. The pointer is valid until the key is defined again.
+    /// The output of that key, or null. The pointer is valid until the key is redefined.
     mapping_output const* find(std::string_view key) const;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -258,12 +257,12 @@ public:
 private:
     void put(mapping_output output);
 
-    /// Source tensor number `i`, if it has that shape and data type.
+    /// Source tensor number `i`; checks its shape and data type.
     expression known(detail::key_id i, index_vector const& shape, data_type dtype) const;
 
     detail::source_list sources_;
     detail::key_index source_places_; ///< of the first `placed_` sources
-    detail::key_id placed_ = 0;       ///< the others are added when `source` looks for a key
+    detail::key_id placed_ = 0;       ///< later sources are indexed when `source` needs them
     detail::mapping_outputs outputs_;
     vector<std::string> removed_;
     vector<detail::relation> relations_;
@@ -277,20 +276,20 @@ namespace detail {
 template <>
 inline constexpr stored_form form_of<mapping>{"mapping", 4};
 
-/// A digest of the parts that have an effect: sources, outputs, removed keys, and relations that
-/// are compared. Equal mappings have equal digests on every machine.
+/// A digest of the effective members: sources, outputs, removed keys, and relations that are
+/// compared. Equal mappings have equal digests on every machine.
 RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout if a source occurs twice, or if the pieces of an output do
-///         not make up each of its elements once
+/// \throws error with errc::bad_layout if a source occurs twice, or if an output's pieces do not
+///         cover each of its elements once
 RESHARD_DECL void validate(mapping const& program);
 
-/// The mapping in which every key of `target` is the source tensor of that name; without a target,
-/// every source tensor is kept.
+/// The mapping of each key of `target` to the source tensor of the same name; without a target, of
+/// every source tensor to itself.
 ///
-/// \throws error with errc::unknown_key when `source` does not have a key
+/// \throws error with errc::unknown_key if `source` lacks a key of `target`
 RESHARD_DECL mapping identity_mapping(catalog const& source, catalog const* target = nullptr);
 
 } // namespace reshard

@@ -13,22 +13,21 @@
 #include <unordered_map>
 
 /// \file
-/// Which pieces make up a box of any tensor of a mapping, for frequent queries.
+/// Finds the pieces that make up a box of a mapping's tensor, for frequent queries.
 
 namespace reshard::detail {
 
-/// The pieces of one tensor by the positions of their target boxes.
+/// Finds the pieces of one tensor by the positions of their target boxes.
 ///
-/// A concat leaves pieces in rows: one row after the other along an axis, with a few pieces each.
-/// Rows are searched directly; other pieces get a search tree. A query that finds k pieces costs
-/// O(log n + k).
+/// After a concat, the pieces form rows along an axis, with a few pieces each. Rows are searched
+/// directly; other pieces get a search tree. A query that finds k pieces costs O(log n + k).
 class piece_index {
 public:
     constexpr piece_index() = default;
 
-    /// Refers to `pieces`, which must live as long and not change.
+    /// Refers to `pieces`, which must outlive the index and not change.
     ///
-    /// \pre the target boxes share no elements, and none is empty
+    /// \pre the target boxes share no elements, and no box is empty
     constexpr explicit piece_index(piece_list const& pieces)
         : pieces_(&pieces), axis_(axis_of_rows(pieces)) {
         if (!axis_)
@@ -63,7 +62,7 @@ private:
         return std::nullopt;
     }
 
-    /// Whether each box has the bounds of the box before it, or begins after it.
+    /// Whether each box has the same bounds as the previous box, or begins after it.
     static constexpr bool stands_in_rows(piece_list const& pieces, std::size_t axis) {
         std::size_t in_row = 1;
         for (std::size_t i = 1; i < pieces.size(); ++i) {
@@ -101,16 +100,16 @@ private:
 /// `explain` needs no index.
 class mapping_index {
 public:
-    /// Refers to `program`, which must live as long and not change.
+    /// Refers to `program`, which must outlive the index and not change.
     explicit mapping_index(mapping const& program) {
         for (mapping_output const& output : program.outputs())
             if (output.value.pieces.size() > few)
                 indices_.emplace(&output, piece_index(output.value.pieces));
     }
 
-    /// Calls `visit(p)` for each piece that makes up `region` of a target tensor, cut to it.
+    /// Calls `visit(p)` for each piece of `region` of a target tensor, cut to the region.
     ///
-    /// \pre `output` is one of the mapping, and `region` is a box of its tensor
+    /// \pre `output` belongs to the mapping, and `region` is a box of its tensor
     void for_each_piece(mapping_output const& output, box const& region, auto&& visit) const {
         piece_list const& pieces = output.value.pieces;
         auto const cut = [&](std::size_t i, box const& common) {

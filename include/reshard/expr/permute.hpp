@@ -8,13 +8,13 @@
 #include <cstddef>
 
 /// \file
-/// The axes of a tensor in another order.
+/// Permutes the axes of a tensor.
 
 namespace reshard {
 
 namespace detail {
 
-/// The factors of a target, reordered as the axes that they make up.
+/// The factors of a target, in the order of the permuted axes.
 constexpr index_vector factors_in_order(piece const& p, permutation order) {
     index_vector factors;
     for (std::size_t j = 0; j < p.target_offset.size(); ++j)
@@ -26,7 +26,7 @@ constexpr index_vector factors_in_order(piece const& p, permutation order) {
     return factors;
 }
 
-/// The piece of a target whose axes are in another order.
+/// The piece after the axes of its target are permuted.
 constexpr piece permuted(piece p, permutation order) {
     if (p.target_offset.empty())
         return p;
@@ -50,7 +50,7 @@ constexpr piece permuted(piece p, permutation order) {
 
 /// The tensor whose axis `j` is axis `order[j]` of `tensor`.
 ///
-/// \pre `order` is an order of `tensor.ndim()` axes, as `permutation::of` and `identity` make them
+/// \pre `order` is a permutation of `tensor.ndim()` axes, from `permutation::of` or `identity`
 constexpr expression permute(expression const& tensor, permutation order) {
     expression result{order.apply(tensor.shape), tensor.dtype, detail::piece_list(tensor.ndim())};
     result.pieces.reserve(tensor.pieces.size());
@@ -60,16 +60,16 @@ constexpr expression permute(expression const& tensor, permutation order) {
     return result;
 }
 
-/// The same with the axes as numbers.
+/// The same for axes as numbers.
 ///
 /// \throws     error with errc::shape_mismatch unless `axes` names each axis of `tensor` once
-/// \par Source the permute attribute of AOA; there nothing is checked, and negative or repeated
-///             axes move the wrong elements
+/// \par Source the permute attribute of AOA, which checks nothing: negative or repeated axes move
+///             the wrong elements
 constexpr expression permute(expression const& tensor, index_vector const& axes) {
     return permute(tensor, permutation::of(axes, tensor.ndim()));
 }
 
-/// All axes in reverse order.
+/// Reverses the order of all axes.
 ///
 /// \par Source `x^T` of AOA, which reverses all axes, not only two
 constexpr expression transpose(expression const& tensor) {

@@ -13,7 +13,7 @@
 #include <optional>
 
 /// \file
-/// The result of every program: boxes of source tensors that are boxes of target tensors.
+/// The result of every program: pairs of boxes, one of a source tensor and one of a target tensor.
 
 namespace reshard {
 
@@ -35,7 +35,7 @@ inline constexpr key_id zero_source = 0xffffffff;
 /// \par Units  elements, in global coordinates of the two tensors
 struct piece {
     detail::key_id source = detail::zero_source;
-    data_type stored{}; ///< the data type in which the source holds the elements
+    data_type stored{}; ///< the source's data type
     permutation order;  ///< target factor `j` is source factor `order[j]`
     detail::cast_chain casts;
     index_vector source_offset;
@@ -71,8 +71,8 @@ constexpr void validate(piece const& part) {
 
 namespace detail {
 
-/// The axis of the target that is axis `along` of the source in a piece; std::nullopt if a reshape
-/// has made it a part of other axes.
+/// The target axis of a piece that equals axis `along` of the source; std::nullopt if a reshape
+/// joined or split that axis.
 constexpr std::optional<std::size_t> same_axis(piece const& p, std::size_t along) {
     box const source = p.source_box(), target = p.target_box();
     for (std::size_t k = 0; k < p.extent.size(); ++k) {

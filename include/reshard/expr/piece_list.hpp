@@ -18,18 +18,18 @@
 #include <utility>
 
 /// \file
-/// The pieces of one tensor as rows of numbers, in as much memory as they need.
+/// The pieces of one tensor as rows of numbers, each row only as long as it needs to be.
 
 namespace reshard::detail {
 
-/// The contents of a row. A kind can hold the pieces of earlier kinds, too.
+/// The contents of a row. A row of a later kind can hold a piece of an earlier kind, too.
 enum class row_kind : std::uint8_t {
-    whole,    ///< both offsets are zero and not written
+    whole,    ///< both offsets are zero and not stored
     plain,    ///< each factor is an axis
-    factored, ///< axes of several factors, and any number of casts
+    factored, ///< axes have several factors, and there are any number of casts
 };
 
-/// The part of a row that is neither an extent nor an offset.
+/// The facts of a row: all except extents and offsets.
 struct row_facts {
     static constexpr std::size_t most_casts = 6;
 
@@ -40,12 +40,12 @@ struct row_facts {
     data_type casts[most_casts] = {};
 };
 
-/// The facts at the front of a row.
+/// The facts at the beginning of a row.
 constexpr row_facts facts_in(index_t const* row) {
     return std::bit_cast<row_facts>(std::array<index_t, 2>{row[0], row[1]});
 }
 
-/// The first kind that holds `p`.
+/// The first kind that can hold `p`.
 constexpr row_kind kind_of(piece const& p) {
     auto const is_zero = [](index_vector const& offset) {
         return std::all_of(offset.begin(), offset.end(), [](index_t i) { return i == 0; });
@@ -57,8 +57,8 @@ constexpr row_kind kind_of(piece const& p) {
 
 /// The layout of a list's rows: facts, shape and offset of the target box, source offset. A
 /// factored row continues with the numbers of axes and the joins, extents and source offset by
-/// factor, and the casts. These are zeros for a piece that needs none of them, so appending zeros
-/// turns a row into a row of a later kind.
+/// factor, and the casts. These are zeros for a piece of an earlier kind, so appended zeros turn a
+/// row into a row of a later kind.
 struct row_form {
     row_kind kind = row_kind::whole;
     std::uint8_t ndim = 0; ///< of the target
@@ -85,7 +85,7 @@ struct row_form {
 
     /// Writes a piece.
     ///
-    /// \pre `row` is zeros, and `kind` holds `p`
+    /// \pre `row` is all zeros, and `kind` can hold `p`
     constexpr void write(piece const& p, index_t* row) const {
         row_facts first{p.source, p.order, p.stored, p.casts.count, {}};
         std::copy_n(p.casts.values, row_facts::most_casts, first.casts);
@@ -149,16 +149,16 @@ private:
     }
 };
 
-/// The pieces of one tensor, packed: a piece of a matrix takes 64 bytes, and `piece` takes 248.
+/// The pieces of one tensor, packed: a piece of a matrix takes 64 bytes instead of 248 as `piece`.
 ///
-/// Most tensors of a program are one source tensor, whole. Such a list takes no memory beyond its
-/// 48 bytes if the tensor is a vector or a matrix.
+/// Most tensors of a program are one whole source tensor. Such a list takes no memory beyond its 48
+/// bytes if the tensor is a vector or a matrix.
 class piece_list {
 public:
     constexpr piece_list() = default;
     constexpr explicit piece_list(std::size_t ndim) : row_{row_kind::whole, narrow(ndim)} {}
 
-    /// The list of one piece: all of a tensor of that shape, unchanged.
+    /// The list of one piece: the whole tensor, unchanged.
     static constexpr piece_list whole_of(key_id source, index_vector const& shape,
                                          data_type stored) {
         piece_list list(shape.size());
@@ -174,7 +174,7 @@ public:
     constexpr std::size_t size() const { return size_; }
     constexpr std::size_t ndim() const { return row_.ndim; }
 
-    /// Makes room for pieces that a reshape has not touched.
+    /// Reserves memory for pieces that no reshape has changed.
     constexpr void reserve(std::size_t pieces) {
         if (pieces > 1)
             widen(row_kind::plain);
@@ -193,7 +193,7 @@ public:
         ++size_;
     }
 
-    /// Appends the pieces of another tensor, whose target boxes are moved by `distance` along
+    /// Appends the pieces of another tensor, with their target boxes moved by `distance` along
     /// `axis`.
     ///
     /// \pre `pieces.ndim() == ndim()`, and there is such an axis
@@ -212,11 +212,11 @@ public:
     /// \pre `i < size()`
     constexpr piece operator[](std::size_t i) const { return row_.read(row(i)); }
 
-    /// \name Of piece number `i < size()`
+    /// \name Members of piece number `i < size()`
     /// \{
     constexpr key_id source(std::size_t i) const { return facts_in(row(i)).source; }
     constexpr box target_box(std::size_t i) const { return row_.target_box(row(i)); }
-    /// The beginning, and the end, of its target box along an axis.
+    /// The offset and the end of the target box along an axis.
     constexpr index_t target_offset(std::size_t i, std::size_t axis) const {
         return row_.kind == row_kind::whole ? 0 : row(i)[row_.target_offset() + axis];
     }
@@ -225,7 +225,7 @@ public:
     }
     /// \}
 
-    /// True for one piece without offsets and without a reshape: most often all of a tensor.
+    /// True for a single piece without offsets and reshapes: usually the whole tensor.
     constexpr bool is_whole() const { return size_ == 1 && row_.kind == row_kind::whole; }
 
     /// \pre `is_whole()`, here and below
@@ -234,7 +234,7 @@ public:
     }
     constexpr permutation whole_order() const { return facts_in(row(0)).order; }
 
-    /// True if both lists have the same pieces, perhaps of other sources.
+    /// Whether both lists have the same pieces, except for the numbers of their sources.
     constexpr bool same_but_sources(piece_list pieces) const {
         for (std::size_t i = 0; i < std::min(size(), pieces.size()); ++i) {
             index_t& word = pieces.numbers_[i * pieces.row_.length()];
@@ -245,7 +245,7 @@ public:
         return pieces == *this;
     }
 
-    /// The target boxes alone, to be searched.
+    /// The target boxes, for searches.
     constexpr box_list target_boxes() const {
         box_list boxes(ndim());
         boxes.reserve(size_);
@@ -254,7 +254,7 @@ public:
         return boxes;
     }
 
-    /// The memory that the pieces take.
+    /// The memory of the pieces.
     constexpr std::size_t bytes() const { return numbers_.bytes(); }
 
     constexpr bool operator==(piece_list const& pieces) const {
@@ -279,7 +279,7 @@ private:
         return numbers_.data() + i * row_.length();
     }
 
-    /// \pre the rows hold pieces of the other's kind
+    /// \pre the rows can hold pieces of the other list's kind
     constexpr void append(piece_list const& pieces) {
         size_ += pieces.size_;
         if (row_.kind == pieces.row_.kind)
@@ -291,7 +291,7 @@ private:
         }
     }
 
-    /// Makes the rows hold pieces of that kind, too.
+    /// Makes the rows able to hold pieces of that kind.
     constexpr void widen(row_kind kind) {
         if (kind <= row_.kind)
             return;

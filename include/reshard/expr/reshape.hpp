@@ -13,13 +13,13 @@
 #include <optional>
 
 /// \file
-/// The same elements in row-major order under another shape.
+/// Gives a tensor another shape; its elements keep their row-major order.
 
 namespace reshard {
 
 namespace detail {
 
-/// The number of parts that each factor is cut into; there are `count` parts altogether.
+/// The number of parts of each factor; there are `count` parts in total.
 constexpr vector<std::size_t> finer_parts(std::uint8_t joins, std::size_t count) {
     vector<std::size_t> counts;
     for (std::size_t k = 0; k < count; ++k) {
@@ -39,9 +39,9 @@ constexpr std::size_t place_in_source(permutation order, vector<std::size_t> con
     return index;
 }
 
-/// The piece with its factors cut into finer ones, which are joined to the axes of a new target.
+/// The piece with its factors cut into finer factors, which are joined to the axes of a new target.
 ///
-/// \param finer the factors that make up both the piece's factors and the new target's axes
+/// \param finer the factors of which both the piece's factors and the new target's axes consist
 constexpr piece with_factors(piece piece, common_factors const& finer,
                              index_vector const& target_offset) {
     bool const is_scalar = piece.extent.empty();
@@ -64,7 +64,7 @@ constexpr piece with_factors(piece piece, common_factors const& finer,
     return piece;
 }
 
-/// Gives the pieces of a tensor another shape, one after the other.
+/// Gives the pieces of a tensor another shape, piece by piece.
 class reshaper {
 public:
     /// \pre `factors` are common to the old shape and the shape of `result`
@@ -84,9 +84,9 @@ public:
     }
 
 private:
-    /// Gives the piece the axes that are the factors of both shapes.
+    /// Gives the piece an axis for each factor that both shapes share.
     ///
-    /// \pre `factors` is its target box
+    /// \pre `factors` is the piece's target box
     constexpr void refine(piece const& p, box const& factors) {
         if (auto const k = find_clash(p, factors.shape)) {
             box box = {index_vector::filled(p.extent.size(), 0), p.extent};
@@ -128,7 +128,7 @@ private:
         return last;
     }
 
-    /// Joins the axes that are factors into the axes of the new shape.
+    /// Joins axes that are single factors into the axes of the new shape.
     constexpr void join(piece p) {
         box const target = p.target_box();
         if (auto const axis = factor_to_cut(target.shape, factors_.extent, factors_.after)) {
@@ -158,16 +158,16 @@ private:
 
 } // namespace detail
 
-/// The tensor with the same elements, in row-major order, under another shape.
+/// The tensor with the same elements in row-major order, in another shape.
 ///
-/// Merging and splitting of neighbouring axes is exact: a piece that is whole along the merged axes
-/// stays one piece, and any other is cut into rows.
+/// Merging and splitting of neighbouring axes is exact: a piece that covers the merged axes stays
+/// one piece, and other pieces are cut into rows.
 ///
 /// \throws     error with errc::shape_mismatch when the shapes differ in their number of elements,
 ///             errc::limit_exceeded for more pieces than `limit` allows, or for more than eight
 ///             common factors of both shapes
-/// \par Source the reshape statement of AOA (PaddlePaddle flex_checkpoint), which may be the last
-///             operation only, and merges the first two axes and all others
+/// \par Source the reshape statement of AOA (PaddlePaddle flex_checkpoint), which may only be the
+///             last operation, and merges the first two axes, and all other axes
 constexpr expression reshape(expression const& tensor, index_vector const& shape,
                              detail::piece_limit& limit) {
     index_t const count = element_count(shape);

@@ -21,7 +21,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The elements `[first, last)` of an axis; without `last`, all from `first` on.
+/// The elements `[first, last)` of an axis; all elements from `first` on if `last` is not set.
 struct axis_range {
     index_t first = 0;
     std::optional<index_t> last = {};
@@ -31,16 +31,16 @@ struct axis_range {
 
 } // namespace detail
 
-/// `2:5`, or `2:` without `last`.
+/// `2:5`, or `2:` if `last` is not set.
 inline std::string to_string(detail::axis_range const& range) {
     return std::to_string(range.first) + ':' + (range.last ? std::to_string(*range.last) : "");
 }
 
 namespace detail {
 
-/// The box that ranges, one for each axis, cut out of a tensor.
+/// The box that one range for each axis selects from a tensor.
 ///
-/// \throws error with errc::shape_mismatch as `slice` does
+/// \throws the errors of `slice`
 constexpr box region_of(expression const& tensor, std::span<axis_range const> ranges) {
     if (ranges.size() != tensor.ndim())
         fail(errc::shape_mismatch, "there are ", ranges.size(), " ranges, and the shape ",
@@ -61,7 +61,7 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
 
 } // namespace detail
 
-/// The box of `tensor` that has the elements of one range along each axis.
+/// The box of `tensor` that one range for each axis selects.
 ///
 /// ```
 /// expression const upper_left = slice(w, {{0, 128}, {0, 64}});
@@ -70,11 +70,10 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
 ///
 /// \par Shape  each result extent is `last - first`
 /// \par Units  elements
-/// \throws     error with errc::shape_mismatch unless there is one range for each axis, and for a
-///             range that exceeds its axis or ends before it begins
+/// \throws     error with errc::shape_mismatch unless there is one range for each axis, and each
+///             range lies in its axis and does not end before it begins
 /// \par Source the slice attribute of AOA, which PaddlePaddle does not have. Bounds are as in
-///             Python, except that bounds outside the axis are refused: Python moves them to its
-///             ends
+///             Python, except that bounds outside the axis are refused: Python clamps them
 constexpr expression slice(expression const& tensor, std::span<detail::axis_range const> ranges) {
     box const region = detail::region_of(tensor, ranges);
     expression result{region.shape, tensor.dtype, detail::piece_list(tensor.ndim())};
@@ -110,8 +109,8 @@ constexpr void check_resize(expression const& tensor, index_vector const& shape)
                  ", and cannot have the extent ", shape[axis]);
 }
 
-/// Adds zeros for all elements outside `kept`, the shape of the box at the beginning: at most one
-/// box for each axis.
+/// Adds zeros for all elements outside `kept`, the shape of the box at offset 0: at most one box
+/// for each axis.
 constexpr void add_margins(expression& tensor, index_vector const& kept) {
     box margin = whole(kept);
     for (std::size_t axis = 0; axis < kept.size(); ++axis) {
@@ -129,14 +128,15 @@ constexpr void add_margins(expression& tensor, index_vector const& kept) {
 
 } // namespace detail
 
-/// The tensor of that shape that agrees with `tensor` at common indices, and is zero elsewhere.
+/// The tensor of shape `shape` with the elements of `tensor` at common indices, and zeros
+/// elsewhere.
 ///
-/// Each axis is cropped or extended at its tail, as a vocabulary is padded to a multiple of the
-/// ranks.
+/// Each axis is cropped or extended at its tail, for example to pad a vocabulary to a multiple of
+/// the number of ranks.
 ///
 /// \par Units  elements
-/// \throws     error with errc::shape_mismatch unless there is one extent for each axis, none of
-///             them negative; errc::overflow if the result has too many elements
+/// \throws     error with errc::shape_mismatch unless there is one extent for each axis and no
+///             extent is negative; errc::overflow if the result has too many elements
 /// \par Source the resize attribute of AOA, which PaddlePaddle does not have
 constexpr expression resize(expression const& tensor, index_vector const& shape) {
     detail::check_resize(tensor, shape);

@@ -13,13 +13,13 @@
 #include <string>
 
 /// \file
-/// One tensor into several along an axis.
+/// Splits a tensor into several tensors along an axis.
 
 namespace reshard {
 
 namespace detail {
 
-/// \throws error with errc::shape_mismatch unless the sizes add up to that axis
+/// \throws error with errc::shape_mismatch unless the sizes add up to the extent of the axis
 constexpr void check_sizes(expression const& tensor, std::size_t axis,
                            std::span<index_t const> sizes) {
     check_axis(tensor, axis);
@@ -68,9 +68,9 @@ constexpr void deal_out(piece const& p, std::size_t axis, std::span<index_t cons
 ///
 /// \par Units  elements
 /// \post       `concat` of the results along `axis` has the elements of `tensor`
-/// \throws     error with errc::shape_mismatch for an axis that does not exist, when a size is
-///             negative, or when the sizes do not sum to the extent; errc::limit_exceeded for more
-///             pieces than `limit` allows
+/// \throws     error with errc::shape_mismatch if the axis does not exist, a size is negative, or
+///             the sizes do not add up to the extent; errc::limit_exceeded for more pieces than
+///             `limit` allows
 /// \par Source the split statement of AOA with `sizes`, which PaddlePaddle does not have
 constexpr vector<expression> split(expression const& tensor, std::size_t axis,
                                    std::span<index_t const> sizes, detail::piece_limit& limit) {
@@ -100,10 +100,10 @@ constexpr vector<expression> split(expression const& tensor, std::size_t axis,
 ///
 /// \par Shape  each result has `1 / parts` of the extent along `axis`
 /// \post       `concat` of the results along `axis` has the elements of `tensor`
-/// \throws     error with errc::shape_mismatch for an axis that does not exist, or when `parts`
-///             does not divide its extent; errc::limit_exceeded for more pieces than `limit` allows
-/// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint), which also has equal
-///             parts only
+/// \throws     error with errc::shape_mismatch if the axis does not exist or `parts` does not
+///             divide its extent; errc::limit_exceeded for more pieces than `limit` allows
+/// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint), which supports only equal
+///             parts, too
 constexpr vector<expression> split(expression const& tensor, std::size_t axis, std::size_t parts,
                                    detail::piece_limit& limit) {
     detail::check_axis(tensor, axis);

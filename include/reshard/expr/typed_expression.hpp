@@ -13,11 +13,11 @@
 #include <utility>
 
 /// \file
-/// The algebra as types: what does not fit does not compile, and says why.
+/// The algebra as types: operands that do not fit are compile errors that say why.
 
 namespace reshard::detail {
 
-/// The shape with another extent along an axis, if it has that.
+/// The shape with another extent along an axis; unchanged if it has no such axis.
 constexpr index_vector with_extent(index_vector shape, std::size_t axis, index_t extent) {
     if (axis < shape.size())
         shape[axis] = extent;
@@ -49,7 +49,7 @@ constexpr index_t sum_of(index_vector const& sizes) {
 
 namespace reshard::typed {
 
-/// Tensors one after the other along an axis: `concat`.
+/// Joins tensors along an axis: `concat`.
 template <std::size_t Axis, expression First, expression... Others>
 struct concat {
     static_assert(Axis < First::shape.size(), "a concat joins along an axis that its tensors have");
@@ -71,7 +71,7 @@ struct concat {
     }
 };
 
-/// Part number `Part` of a tensor that is split along an axis into parts of these sizes: `split`.
+/// Part number `Part` of a tensor that is split along an axis into parts of `Sizes`: `split`.
 template <expression Of, std::size_t Axis, index_vector Sizes, std::size_t Part>
 struct split {
     static_assert(Axis < Of::shape.size(), "a split cuts an axis that its tensor has");
@@ -92,7 +92,7 @@ struct split {
     }
 };
 
-/// The axes of a tensor in another order: `permute`.
+/// Permutes the axes of a tensor: `permute`.
 template <expression Of, index_vector Order>
 struct permute {
     static_assert(detail::is_order(Order, Of::shape.size()),
@@ -115,7 +115,7 @@ struct permute {
     }
 };
 
-/// The same elements under another shape: `reshape`.
+/// The same elements in another shape: `reshape`.
 template <expression Of, index_vector Shape>
 struct reshape {
     static_assert(detail::is_shape(Shape) && element_count(Shape) == element_count(Of::shape),
@@ -132,7 +132,7 @@ struct reshape {
     }
 };
 
-/// The box of a tensor from `First` to `Last`, which is not part of it: `slice`.
+/// The box of a tensor from `First` up to and without `Last`: `slice`.
 template <expression Of, index_vector First, index_vector Last>
 struct slice {
     static_assert(First.size() == Of::shape.size() && Last.size() == Of::shape.size(),
@@ -159,7 +159,7 @@ struct slice {
     }
 };
 
-/// A tensor that is cropped, or enlarged with zeros, at the tail of its axes: `resize`.
+/// Crops the tail of each axis, or extends it with zeros: `resize`.
 template <expression Of, index_vector Shape>
 struct resize {
     static_assert(detail::is_shape(Shape) && Shape.size() == Of::shape.size(),
@@ -192,7 +192,7 @@ struct zeros {
     static constexpr reshard::expression value(auto&&) { return reshard::zeros(Shape, dtype); }
 };
 
-/// A tensor that has no source and keeps what its memory holds.
+/// A tensor that has no source and keeps the contents of its memory.
 template <class T, index_vector Shape>
 struct added : zeros<T, Shape> {
     using keyless = added;

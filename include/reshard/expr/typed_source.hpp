@@ -14,16 +14,15 @@
 #include <string_view>
 
 /// \file
-/// Source tensors as types, the inputs of the typed algebra; and what it and programs check.
+/// Source tensors as types, the inputs of the typed algebra, and the checks of expressions.
 
 namespace reshard::typed {
 
-/// An expression whose shape and data type are known to the compiler, a type of
+/// An expression whose shape and data type are known to the compiler: a type of
 /// `typed_expression.hpp`.
 ///
-/// `value(source)` is the expression; `source(key)` gives it its source tensors, in
-/// the order of the list `sources`. `keyless` is the same
-/// expression of tensors without keys.
+/// `value(source)` returns the expression; `source(key)` gives it a source tensor, in the order of
+/// the list `sources`. `keyless` is the same expression for source tensors without keys.
 template <class T>
 concept expression = requires {
     typename T::keyless;
@@ -36,7 +35,7 @@ concept expression = requires {
 
 namespace reshard::detail {
 
-/// Whether shapes have the same number of axes, and the same extents along all axes but one.
+/// Whether shapes have the same number of axes, and the same extents except along `axis`.
 constexpr bool join_along(index_vector const& a, index_vector const& b, std::size_t axis) {
     if (a.size() != b.size())
         return false;
@@ -55,7 +54,7 @@ constexpr bool is_order(index_vector const& axes, std::size_t ndim) {
     return axes.size() == ndim && values == index_vector::filled(ndim, 1);
 }
 
-/// A tensor of the source without its key: equal expressions of different tensors are one of these.
+/// A source tensor without its key: equal expressions of different tensors share a `keyless` type.
 template <class T, index_vector Shape>
 struct typed_operand {
     using keyless = typed_operand;

@@ -26,21 +26,22 @@ namespace reshard {
 /// torch.distributed.checkpoint or torch.save; arrays of NumPy.
 ///
 /// In a Unified Checkpoint, `w.w_0` is the master weight of `w`, and `w.moment1_0` is a moment. If
-/// it has the weights only once, as they are or as master weights, `w.w_0` is another name of `w`.
+/// a weight is stored only once, as itself or as its master weight, `w.w_0` is another name of `w`.
 ///
 /// Only headers and indexes are read. Planning checks whether the shards of a tensor cover it.
 ///
-/// \throws error with errc::missing_file for a path, or a file of an index, that does not exist;
-///         with errc::unsupported if something else is found, or another format than
-///         `options.from`; with errc::corrupt_file for bytes that contradict their format, an index
-///         that contradicts its files, or files that contradict each other; it names the files, the
-///         tensor and both numbers
+/// \throws error with errc::missing_file if the path, or a file that an index lists, does not
+///         exist; with errc::unsupported if the format is unknown, or is not `options.from`; with
+///         errc::corrupt_file for bytes that contradict their format, an index that contradicts its
+///         files, or files that contradict each other; the error names the files, the tensor and
+///         both numbers
 RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& path,
                                                  detail::safetensors_options const& options = {});
 
 namespace detail {
 
-/// The same for files of any store. Also returns the files that have the shards at these positions.
+/// The same for files of any store. Also returns the store of the files that have the shards at the
+/// positions in the metadata.
 RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
                                           std::filesystem::path const& path,
                                           safetensors_options const& options);
@@ -48,7 +49,8 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
 /// The format of files that `--source-layout` describes.
 inline constexpr std::string_view rank_files_format = "rank_files";
 
-/// The same without a selection, and without warnings about other files in the directory.
+/// As `open_files`, but without a selection of keys, and without warnings about other files in the
+/// directory.
 RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path,
                                                safetensors_options const& options);
@@ -57,9 +59,9 @@ RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const>
 /// Its rules say how tensors are assembled. Replicas are read, and must be equal.
 ///
 /// \throws error with errc::bad_layout if the description is invalid; errc::missing_file for a rank
-///         without a file; errc::corrupt_file for a file too many, for a rank that lacks its part
-///         of a tensor, for a shape that contradicts the rule, and for replicas that differ; it
-///         names the files, the key and both sides
+///         without a file; errc::corrupt_file for a surplus file, for a missing shard of a rank,
+///         for a shape that contradicts the rule, and for replicas that differ; the error names the
+///         files, the key and both sides
 RESHARD_DECL opened_checkpoint open_rank_files(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path,
                                                safetensors_options const& options);
@@ -67,7 +69,7 @@ RESHARD_DECL opened_checkpoint open_rank_files(std::shared_ptr<file_store const>
 /// The names of the formats that are read, sorted.
 RESHARD_DECL vector<std::string> names_of_read_formats();
 
-/// The checkpoint of safetensors files at `path`.
+/// Opens the checkpoint of safetensors files at `path`.
 RESHARD_DECL checkpoint_metadata open_in(file_store const& files, std::filesystem::path const& path,
                                          safetensors_options const& options);
 
@@ -75,7 +77,7 @@ RESHARD_DECL checkpoint_metadata open_in(file_store const& files, std::filesyste
 RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
                                           std::filesystem::path const& directory);
 
-/// True for the usual names of files with tensors, or with lists of tensors.
+/// True for the usual names of files that have tensors or list tensors.
 RESHARD_DECL bool may_hold_tensors(std::string_view name);
 
 /// The names of the files of a checkpoint.

@@ -33,12 +33,12 @@ namespace detail {
 struct checkpoint_file {
     std::filesystem::path path;
     std::uint64_t bytes = 0;
-    std::uint64_t chunk_bytes = 0; ///< of chunks that have digests; 0: there are none
+    std::uint64_t chunk_bytes = 0; ///< bytes per chunk that has a digest; 0: no digests
 
     bool operator==(checkpoint_file const&) const = default;
 };
 
-/// A box that takes only the memory that its axes need, since a checkpoint may have millions. It
+/// A box that stores only the axes that it has, because a checkpoint may have millions of boxes. It
 /// converts to a `box` and back implicitly.
 struct packed_box {
     packed_vector offset;
@@ -60,24 +60,24 @@ struct packed_box {
     bool operator==(box const& box) const { return offset == box.offset && shape == box.shape; }
 };
 
-/// A shard of a tensor in a file, stored row-major. Blocks at equal distances are stored side by
-/// side, as one array.
+/// A shard of a tensor in a file, stored row-major. A shard of blocks at equal distances is stored
+/// as one array of these blocks, side by side.
 ///
 /// \par Units `begin` and `end` in bytes of the file; all else in elements
 struct checkpoint_shard {
     holder_t file = 0;
     packed_box region;
-    std::optional<flat_range> flat; ///< counted in the row-major order of `region`
+    std::optional<flat_range> flat; ///< in the row-major order of `region`
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    digest_list digests{}; ///< of its chunks (see `digests_of`), if the file has any
-    axis_cycles cycles{};  ///< the axes along which it is only blocks of `region`
+    digest_list digests{}; ///< the digests of its chunks (see `digests_of`), if the file has any
+    axis_cycles cycles{};  ///< the axes along which the shard has only some blocks of `region`
 
     bool operator==(checkpoint_shard const&) const = default;
 };
 
-/// The shape in which a shard is stored: the shape of its region, or of its blocks side by side, or
-/// one axis for a flat range.
+/// The shape in which a shard is stored: the shape of its region, the shape of its blocks side by
+/// side, or one axis with the length of its flat range.
 ///
 /// \tparam Shard `checkpoint_shard` or `file_shard`
 template <class Shard>
@@ -85,22 +85,23 @@ index_vector stored_shape(Shard const& shard) {
     return shard.flat ? index_vector{shard.flat->size()} : held_shape(shard.region, shard.cycles);
 }
 
-/// True if both are the same elements of a tensor, stored in the same order.
+/// True if both shards have the same elements of a tensor, stored in the same order.
 inline bool is_same_part(checkpoint_shard const& a, checkpoint_shard const& b) {
     return a.region == b.region && a.flat == b.flat && a.cycles == b.cycles;
 }
 
-/// Shards of one tensor. A single shard, which most tensors have, needs no allocation.
+/// The shards of one tensor. Most tensors have a single shard, which needs no allocation.
 using checkpoint_shards = boost::container::small_vector<checkpoint_shard, 1>;
 
 /// A tensor with all its shards, in the order of the files.
 struct checkpoint_tensor {
     std::string key;
     data_type dtype{};
-    packed_vector shape; ///< global
+    packed_vector shape; ///< the global shape
     checkpoint_shards shards;
-    /// Why it cannot be read, such as a quantised type; empty if it can. An unreadable tensor has
-    /// no shards. Its data type means nothing, and neither does a shape without axes.
+    /// Why the tensor cannot be read, such as a quantised type; empty if it can. An unreadable
+    /// tensor has no shards, and its data type means nothing. Its shape is unknown if it has no
+    /// axes.
     std::string unread{};
 
     bool is_read() const { return unread.empty(); }
@@ -113,21 +114,21 @@ struct checkpoint_tensor {
 struct checkpoint_object {
     std::string key;
     holder_t file = 0;
-    byte_run bytes;             ///< of the file
-    bool is_none = false;       ///< as far as it is known
-    bool holds_tensors = false; ///< they have no keys, so they are not read
-    bool is_common = false;     ///< is a part of the ranks' common state, which is one file
-    std::string opaque{};       ///< why it is never read nor written; empty if it is
+    byte_run bytes;             ///< the range in the file
+    bool is_none = false;       ///< true if the value is known to be None
+    bool holds_tensors = false; ///< its tensors have no keys and are not read
+    bool is_common = false;     ///< part of the ranks' common state, which is one file
+    std::string opaque{};       ///< why the value is neither read nor written; empty if it is
 
     bool operator==(checkpoint_object const&) const = default;
 };
 
-/// Such a value in the bytes that `torch.save` writes for it alone.
+/// A value that is not a tensor, as `torch.save` writes it into a separate archive.
 struct saved_object {
     std::string key; ///< may be empty
     std::string archive;
-    bool is_common = false; ///< is a part of the ranks' common state, or all of it
-    bool is_whole = false;  ///< is the ranks' whole common state, with None in place of tensors
+    bool is_common = false; ///< part of the ranks' common state, or all of it
+    bool is_whole = false;  ///< the whole common state of the ranks, with None in place of tensors
 };
 
 } // namespace detail
@@ -140,33 +141,33 @@ struct checkpoint_metadata {
     std::filesystem::path path;
     vector<detail::checkpoint_file> files;
     vector<detail::checkpoint_tensor> tensors;
-    std::string save{}; ///< the id of the save that the files belong to; empty if others wrote them
-    /// Texts of all files, except those that describe shards. If files disagree on a text, the
-    /// first one counts.
+    std::string save{}; ///< the id of the save that wrote the files; empty if another program did
+    /// Texts in the metadata of all files, except the texts that describe shards. If files disagree
+    /// on a text, the first file's text is kept.
     std::map<std::string, std::string> metadata;
     vector<std::string> warnings; ///< each begins with its file
-    /// Other files that belong to the same checkpoint and were not read, such as the optimizer
-    /// state and master weights of a Unified Checkpoint.
+    /// Unread files that belong to the same checkpoint, such as the optimizer state and master
+    /// weights of a Unified Checkpoint.
     vector<std::string> unread{};
-    std::string unread_reason{}; ///< follows their names
-    /// Other names of tensors, with the keys that the files have. Each is in `tensors` too, with
-    /// the shards of its key. If the checkpoint is to be written, `tensors` does not have them.
+    std::string unread_reason{}; ///< the text that follows their names in a message
+    /// Other names of tensors, and the key of each in the files. `tensors` has these names too,
+    /// with the shards of their keys, except in a checkpoint that is to be written.
     std::map<std::string, std::string> aliases{};
-    /// How tensors were fused, as the save says.
+    /// How tensors were fused, as the save records it.
     detail::fused_tensors fused{};
-    /// From the configuration beside the files.
+    /// How tensors are quantised, from the configuration beside the files.
     detail::quantisation_facts quantised{};
     bool has_global_order = false; ///< as `layout::has_global_order`
-    std::string version{};         ///< of the format, as the files say; empty if they do not
-    holder_t writers{};            ///< ranks that wrote it, as far as files say; 0: unknown
-    /// Files that list the contents of the others, in formats of other libraries: their names.
+    std::string version{}; ///< the version of the format; empty if the files do not state it
+    holder_t writers{};    ///< the number of ranks that wrote the checkpoint; 0: unknown
+    /// The names of files that list the contents of other files, in formats of other libraries.
     vector<std::string> indexes{};
-    /// Other values in the files, in the order of the metadata. They are not read.
+    /// The values that are not tensors, in the order of the metadata. They are not read.
     vector<detail::checkpoint_object> objects{};
-    /// Tensors that were not selected, if there are such values.
+    /// The keys of tensors that were not selected. Only recorded if `objects` has values.
     std::set<std::string, std::less<>> not_selected{};
-    /// The rank whose shards each file has, if only the layout of the save can load it; empty: any
-    /// layout can.
+    /// The rank whose shards each file has, if the checkpoint loads only into the layout that saved
+    /// it. Empty: it loads into any layout.
     vector<holder_t> this_layout_only{};
     std::set<std::string> metadata_differs{}; ///< names of texts that files disagree on
 
@@ -197,7 +198,7 @@ RESHARD_DECL void sort_by_key(vector<checkpoint_tensor>& tensors);
 
 } // namespace detail
 
-/// The layout with the files as holders.
+/// The layout of a checkpoint, whose files are the holders.
 RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint);
 
 } // namespace reshard

@@ -24,7 +24,7 @@
 #include <utility>
 
 /// \file
-/// A checkpoint that is to be written: everything except the data.
+/// A planned checkpoint: everything except the data.
 
 namespace reshard::detail {
 
@@ -38,7 +38,8 @@ public:
 
     /// The texts of a file before, between and after the elements.
     ///
-    /// \param written the file, which has all its elements, if it is in the file system
+    /// \param written the path of the file, which already has all its elements, if the file is in
+    ///                the file system
     virtual vector<placed_text> around(holder_t file,
                                        std::filesystem::path const& written) const = 0;
 
@@ -46,39 +47,41 @@ public:
     virtual vector<std::pair<std::string, std::string>> others() const { return {}; }
 };
 
-/// The metadata of the opened checkpoint, and the texts in its files before the data.
+/// The metadata that the checkpoint will have when it is opened, and the texts in its files before
+/// the data.
 ///
-/// \invariant `headers` and `ranks` have an entry for each of `metadata.files`, whose paths are
-///            names
+/// \invariant `headers` and `ranks` have an entry for each of `metadata.files`; the paths in these
+///            are file names
 struct checkpoint_plan {
     checkpoint_metadata metadata;
     vector<std::string> headers; ///< the first bytes of each file; the data follows
-    vector<holder_t> ranks;      ///< the rank of the layout whose shards a file holds
-    holder_t holders = 0;        ///< how many ranks the layout has; 0: there is none
-    std::string index;           ///< the text of `model.safetensors.index.json`, or empty
-    /// The checkpoint is one file that its own digests check. It has no save id, because that would
-    /// need a record.
+    vector<holder_t> ranks;      ///< the rank whose shards a file holds
+    holder_t holders = 0;        ///< the number of ranks of the layout; 0: no layout
+    std::string index; ///< the text of `model.safetensors.index.json`; empty without an index
+    /// True if the checkpoint is one file that its own digests check. Such a file has no save id,
+    /// because a save id needs a record.
     bool is_file = false;
-    /// For files in another library's format, which have none of our headers, digests and records.
+    /// The contents of files in another library's format. Such files have none of our headers,
+    /// digests and records.
     std::shared_ptr<file_texts const> texts{};
 };
 
-/// The parts of a checkpoint that are known once its data is known.
+/// The parts of a checkpoint that depend on its data.
 struct sealed_checkpoint {
-    vector<std::string> headers;         ///< of each file, as long as the plan's
-    std::string record;                  ///< the text of `reshard.json`; none for a file alone
-    std::string save;                    ///< its id; the same
-    vector<std::string> delta_headers{}; ///< of the files of a delta
-    std::optional<record_delta> delta{}; ///< as the record has it
+    vector<std::string> headers;         ///< one per file, as long as the plan's
+    std::string record;                  ///< the text of `reshard.json`; empty for a single file
+    std::string save;                    ///< the id of the save; empty for a single file
+    vector<std::string> delta_headers{}; ///< one per file of a delta
+    std::optional<record_delta> delta{}; ///< the delta in the record
 };
 
 /// Puts the digests of the data and the id of the save into the headers and the record. The id is a
 /// digest of everything that is written, so equal tensors in the same form give the same id.
 ///
-/// \param digests of each file
+/// \param digests the digests of each file
 /// \param salt    further input of the id, if digests do not distinguish saves
 /// \param facts   further facts of the record; the id does not depend on these
-/// \param delta   without digests of headers, if the save is one
+/// \param delta   the delta, without digests of headers, if the save is a delta
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
                                     vector<chunk_digests> const& digests,
                                     std::string_view salt = {}, save_facts const& facts = {},
@@ -99,8 +102,8 @@ auto shards_by_file(Metadata& value) {
     return files;
 }
 
-/// Chooses the writer if several ranks hold equal shards of a tensor: gets the tensor's key, the
-/// bytes of the shard and the ranks, and returns one of the ranks.
+/// Chooses the writer if several ranks hold equal shards of a tensor. The function gets the
+/// tensor's key, the bytes of the shard and the ranks, and returns one of these ranks.
 using writer_choice =
     std::function<holder_t(std::string const& key, index_t bytes, vector<holder_t> const& ranks)>;
 
@@ -109,27 +112,27 @@ struct file_choices {
     /// The size of the chunks that have digests; 0: files have no digests.
     std::uint64_t chunk_bytes = chunk_digests::usual_chunk_bytes;
     std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
-    std::map<std::string, std::string> texts = {};   ///< of the user, for each file's metadata
-    /// For sharded files: called once for each shard that several ranks hold, the largest first.
+    std::map<std::string, std::string> texts = {}; ///< texts of the user, for each file's metadata
+    /// For sharded files: called for each shard that several ranks hold, the largest first.
     writer_choice writer = {};
-    index_t files_per_rank = 1;        ///< a rank's shards are spread over them by bytes
+    index_t files_per_rank = 1;        ///< a rank's shards are spread over its files by bytes
     index_t most_file_bytes = 0;       ///< as in `write_options`
-    bool replicas = false;             ///< each rank that holds a shard has it in its own file
-    bool per_rank = false;             ///< the same, in files that are named after their ranks
-    fused_tensors fused = {};          ///< how tensors were made, for each file's metadata
-    vector<saved_object> objects = {}; ///< for formats that can hold them
+    bool replicas = false;             ///< each rank writes all its shards into its own file
+    bool per_rank = false;             ///< as `replicas`, in files that are named after their ranks
+    fused_tensors fused = {};          ///< how tensors were fused, for each file's metadata
+    vector<saved_object> objects = {}; ///< other values, if the format can hold them
 };
 
-/// Sharded safetensors that hold the layout, each different shard once. One holder of each replica
-/// is chosen, so that all ranks write about the same number of bytes. Each rank that writes has a
-/// file.
+/// Plans sharded safetensors files for the layout. Each different shard is written once. If several
+/// ranks hold a shard, one of them is chosen, so that all ranks write about the same number of
+/// bytes. Each rank that writes has a file.
 ///
 /// A rank with several shards of one key has several files, because a file has a key only once.
 /// There is at least one file.
 ///
 /// \pre    the layout is checked (see `check` of descriptors)
 /// \throws error as `plan_safetensors` does; errc::usage for a text whose name is ours or whose
-///         value is a key, for a writer that does not hold the shard, and for less than one file
+///         value is a key, for a writer that does not hold the shard, and for fewer than one file
 ///         per rank
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices const& choices = {});
 
@@ -137,15 +140,15 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices con
 inline constexpr index_t huggingface_file_bytes = 5'000'000'000;
 
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each
-/// (but one tensor at least), with an index if there are several.
+/// (but at least one tensor), with an index if there are several files.
 ///
-/// \throws error as `plan_safetensors` does; errc::overflow when all bytes together do not fit 64
-///         bits; errc::usage as `plan_sharded` for texts
+/// \throws error as `plan_safetensors` does; errc::overflow if the total number of bytes does not
+///         fit 64 bits; errc::usage as `plan_sharded` for texts
 RESHARD_DECL checkpoint_plan plan_huggingface(catalog tensors,
                                               index_t most_bytes = huggingface_file_bytes,
                                               file_choices const& choices = {});
 
-/// One file of whole tensors, which is a checkpoint itself.
+/// One file of whole tensors, which is a complete checkpoint.
 ///
 /// \throws error as `plan_huggingface`
 RESHARD_DECL checkpoint_plan plan_file(catalog tensors, file_choices const& choices = {});

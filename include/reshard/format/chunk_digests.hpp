@@ -14,23 +14,22 @@
 #include <string_view>
 
 /// \file
-/// Digests of the bytes of a file's tensors, chunk by chunk. The file has them in its
-/// `__metadata__`.
+/// The digests of a file's tensors, chunk by chunk. They are stored in the file's `__metadata__`.
 
 namespace reshard::detail {
 
-/// The key in `__metadata__` of the save that a file belongs to.
+/// The key in `__metadata__` for the id of the save that wrote the file.
 inline constexpr std::string_view save_id_name = "RESHARD_SAVE";
 
-/// The id in a file whose save is not finished.
+/// The save id in a file whose save is not finished.
 inline constexpr std::string_view unknown_save_id = "00000000000000000000000000000000";
 
-/// The key in `__metadata__` of the digests of the file's tensors.
+/// The key in `__metadata__` for the digests of the file's tensors.
 inline constexpr std::string_view chunk_digests_name = "RESHARD_DIGESTS";
 
-/// The key in `__metadata__` of the digest of the file's header. The digest is computed with zeros
-/// in place of its own digits. The record has digests of headers too; this one checks a file that
-/// is read alone.
+/// The key in `__metadata__` for the digest of the file's header. The digest is computed with zeros
+/// in place of its own digits. The record has digests of headers too; this digest checks a file
+/// that is read alone.
 inline constexpr std::string_view header_digest_name = "RESHARD_HEADER";
 
 /// The digest of some bytes.
@@ -38,7 +37,7 @@ inline constexpr std::string_view header_digest_name = "RESHARD_HEADER";
 /// \par Source XXH3 of xxHash, 64 bits, without a seed: it detects faults, not attacks
 RESHARD_DECL std::uint64_t digest_of_bytes(std::span<std::byte const> bytes);
 
-/// The digest of the concatenation of bytes that arrive piece by piece.
+/// The digest of bytes that arrive piece by piece.
 class running_digest {
 public:
     RESHARD_DECL running_digest();
@@ -48,14 +47,14 @@ public:
 
     RESHARD_DECL void add(std::span<std::byte const> bytes);
 
-    /// The digest of all bytes since the last call.
+    /// The digest of the bytes that were added since the last call.
     RESHARD_DECL std::uint64_t take();
 
 private:
     void* state_;
 };
 
-/// `00000000000000ff` for 255.
+/// The digest as 16 hexadecimal digits: `00000000000000ff` for 255.
 RESHARD_DECL std::string hex_text(std::uint64_t digest);
 
 /// The 128-bit digest of the concatenated texts, as 32 hexadecimal digits.
@@ -70,12 +69,12 @@ struct chunk_digests {
     static constexpr std::uint64_t usual_chunk_bytes = std::uint64_t{1} << 20;
 
     std::uint64_t chunk_bytes = usual_chunk_bytes;
-    vector<vector<std::uint64_t>> tensors; ///< in the order of their data
+    vector<vector<std::uint64_t>> tensors; ///< the digests of each tensor, in the order of the data
 
     bool operator==(chunk_digests const&) const = default;
 };
 
-/// How many chunks a tensor of `bytes` bytes has.
+/// The number of chunks of a tensor of `bytes` bytes.
 constexpr std::uint64_t chunk_count(std::uint64_t bytes, std::uint64_t chunk_size) {
     return bytes / chunk_size + (bytes % chunk_size != 0);
 }
@@ -88,14 +87,14 @@ RESHARD_DECL vector<std::uint64_t> digests_of(std::span<std::byte const> tensor,
 /// length depends only on the sizes of the tensors.
 RESHARD_DECL std::string to_text(chunk_digests const& digests);
 
-/// The text for tensors of these sizes with all digits zero; it has the same length.
+/// The text for tensors of these sizes with zeros for all digits. It has the same length.
 ///
 /// \par Units bytes
 RESHARD_DECL std::string
 unknown_digests(std::span<std::uint64_t const> tensor_bytes,
                 std::uint64_t chunk_size = chunk_digests::usual_chunk_bytes);
 
-/// Digests of one tensor; those of a small tensor need no allocation.
+/// The digests of one tensor. The digest of a tensor of one chunk needs no allocation.
 using digest_list = short_vector<std::uint64_t, 1>;
 
 /// Reads the digests of the tensors of a file from their text, one tensor after the other.
@@ -103,7 +102,7 @@ using digest_list = short_vector<std::uint64_t, 1>;
 /// Refers to the text and to the name of the file.
 class digest_reader {
 public:
-    /// \throws error with errc::corrupt_file that names `file`; so do all its functions
+    /// \throws error with errc::corrupt_file that names `file`; all other functions throw it too
     RESHARD_DECL digest_reader(std::string_view text, std::string_view file);
 
     std::uint64_t chunk_bytes() const { return chunk_bytes_; }
@@ -125,7 +124,7 @@ private:
     char separator_ = ' ';
 };
 
-/// The digests in a text, for tensors of these sizes.
+/// Parses a text of digests, for tensors of these sizes.
 ///
 /// \par Units  bytes
 /// \throws error with errc::corrupt_file that names `file`
@@ -133,16 +132,17 @@ RESHARD_DECL chunk_digests parse_digests(std::string_view text,
                                          std::span<std::uint64_t const> tensor_bytes,
                                          std::string_view file);
 
-/// The digest that the header with this JSON should have under `header_digest_name`; empty if the
+/// The correct digest of the header with this JSON, for `header_digest_name`; std::nullopt if the
 /// header does not have that name.
 RESHARD_DECL std::optional<std::string> own_digest_of(std::string_view json);
 
-/// Puts that digest into the header of a file, once everything else in the header is final.
+/// Puts the digest of `own_digest_of` into the header of a file, once everything else in the header
+/// is final.
 ///
-/// \pre `header` has a place for the digest, filled with zeros
+/// \pre `header` has zeros in place of the digest
 RESHARD_DECL void set_own_digest(std::span<char> header);
 
-/// Replaces a value in the metadata of a header by one of the same length.
+/// Replaces a value in the metadata of a header by a value of the same length.
 ///
 /// \pre the metadata has the name, and the name needs no escapes
 RESHARD_DECL void set_metadata(std::span<char> header, std::string_view name,

@@ -27,22 +27,23 @@
 namespace reshard::detail {
 
 /// The key in `__metadata__` that marks a file with the changed chunks of a save. Such a save can
-/// be read only by its record.
+/// only be read through its record.
 inline constexpr std::string_view delta_name = "RESHARD_DELTA";
 
-/// The offset of the data in such a file.
+/// The offset of the data in a file of changed chunks.
 inline constexpr std::uint64_t delta_data_offset = 4096;
 
 /// The name of the file with the chunks that process `process` wrote.
 RESHARD_DECL std::string delta_file_name(std::size_t process);
 
-/// The first `delta_data_offset` bytes of such a file, a safetensors file of one tensor.
+/// The first `delta_data_offset` bytes of a file of changed chunks, which is a safetensors file
+/// with one tensor.
 ///
-/// \param save the id of its save
+/// \param save the id of the save that the file belongs to
 RESHARD_DECL std::string delta_header(std::string_view save, std::uint64_t data_bytes);
 
-/// Shows the files of a delta as the files of a whole save. Each is assembled during the read, from
-/// the delta and its bases. Other files are as in the store below.
+/// Shows the files of a delta as the files of a whole save. Each file is assembled while it is
+/// read, from the delta and its bases. Other files are the files of the store below.
 class delta_files : public file_store {
 public:
     /// \pre `record.delta`
@@ -61,7 +62,8 @@ public:
     /// A file of the delta or of one of its bases, by its number in `delta_run::source`.
     RESHARD_DECL std::shared_ptr<file const> source(std::uint32_t number) const;
 
-    /// The files of the delta and its bases that have those bytes of a file of the record.
+    /// The files of the delta and its bases that have the bytes `[begin, end)` of a file of the
+    /// record.
     RESHARD_DECL std::set<std::string> files_with(std::filesystem::path const& path,
                                                   std::uint64_t begin, std::uint64_t end) const;
 
@@ -75,19 +77,21 @@ private:
     std::shared_ptr<file_store const> below_;
     std::filesystem::path directory_; ///< ends with a slash
     save_record record_;
-    std::map<std::filesystem::path, std::size_t> numbers_; ///< of the files of the record
+    std::map<std::filesystem::path, std::size_t> numbers_; ///< numbers of the files of the record
     mutable std::mutex mutex_;
-    /// The sources that were used last, the latest first. The number of open files is limited.
+    /// The sources that were used last, the latest first. They are few, because the number of open
+    /// files is limited.
     mutable std::list<std::pair<std::uint32_t, std::shared_ptr<file const>>> open_;
 };
 
-/// The path in the store of a file whose name is relative to a directory and may have `..`: as the
-/// file system resolves it, or, if no file exists there, with `..` resolved in the text alone.
+/// The path in the store of a file, whose name is relative to a directory and may have `..`. The
+/// file system resolves `..`; if no file exists at that path, `..` is resolved in the text alone.
 RESHARD_DECL std::filesystem::path path_in(file_store const& files,
                                            std::filesystem::path const& directory,
                                            std::filesystem::path const& path);
 
-/// The store through which the checkpoint at `path` is read: `files`, unless it is a delta.
+/// The store through which the checkpoint at `path` is read: `files`, unless the checkpoint is a
+/// delta.
 ///
 /// \throws error as `read_record_head`
 RESHARD_DECL std::shared_ptr<file_store const>

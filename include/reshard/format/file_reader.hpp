@@ -16,14 +16,14 @@
 #include <utility>
 
 /// \file
-/// Reads a range of a file byte by byte; some bytes are skipped.
+/// Reads a range of a file byte by byte, and skips bytes that are not needed.
 
 namespace reshard::detail {
 
 /// Reads a range of a file from its beginning, in steps.
 ///
-/// \throws error with errc::corrupt_file, in all its functions, if the range is too short; it names
-///         the file and the position
+/// \throws error with errc::corrupt_file, in all functions, if the range is too short; it names the
+///         file and the position
 class file_reader {
 public:
     file_reader(file_store::file const& file, std::string_view name, byte_run where)
@@ -32,7 +32,7 @@ public:
     /// The position of the next byte in the file.
     std::uint64_t position() const { return next_ - (window_.size() - used_); }
 
-    /// The number of bytes up to the end.
+    /// The number of bytes up to the end of the range.
     std::uint64_t left() const { return where_.end - position(); }
 
     unsigned char byte() {
@@ -41,7 +41,7 @@ public:
         return static_cast<unsigned char>(window_[used_++]);
     }
 
-    /// The next bytes as a number, the lowest first.
+    /// The next bytes as a number, lowest byte first.
     ///
     /// \pre `bytes <= 8`
     std::uint64_t number(std::size_t bytes) {
@@ -51,7 +51,7 @@ public:
         return result;
     }
 
-    /// Appends the next bytes; allocates memory only as bytes are read.
+    /// Appends the next bytes. Memory is allocated only as bytes are read.
     void append(std::string& text, std::uint64_t bytes) {
         check_there(bytes);
         while (bytes > 0) {
@@ -65,7 +65,7 @@ public:
         }
     }
 
-    /// The text up to the end of the line, which is skipped.
+    /// The text before the next line break. Skips the line break.
     std::string line() {
         constexpr std::size_t most = 1000; // names of classes are short
         std::string text;
@@ -113,13 +113,13 @@ private:
     file_store::file const& file_;
     std::string_view name_;
     byte_run where_;
-    std::uint64_t next_; ///< position after the window
+    std::uint64_t next_; ///< the position after the window
     std::string window_;
-    std::size_t used_ = 0; ///< bytes of the window
+    std::size_t used_ = 0; ///< bytes of the window that were returned
 };
 
-/// A range of a file with a little data between large members, read with few calls of the system.
-/// It keeps the last two blocks that were read, such as the beginning and the end.
+/// A range of a file that has a little data between large members. It is read with few system
+/// calls. The last two blocks that were read are kept, such as the beginning and the end.
 class file_in_blocks : public file_store::file {
 public:
     file_in_blocks(file_store::file const& file, byte_run where) : file_(file), where_(where) {}
@@ -156,7 +156,7 @@ private:
     void fill(block& kept, std::uint64_t position) const {
         std::uint64_t const bytes = std::min(block_bytes, where_.end - where_.begin);
         kept.begin = std::min(position, where_.end - bytes);
-        kept.bytes.clear(); // if it cannot be read, there is none
+        kept.bytes.clear(); // if the read fails, the block is empty
         vector<std::byte> read(static_cast<std::size_t>(bytes));
         file_.read(kept.begin, read);
         kept.bytes = std::move(read);

@@ -16,26 +16,26 @@
 
 namespace reshard::detail {
 
-/// The name of the text in a file's metadata that says how tensors were fused.
+/// The name of the text in a file's metadata that describes fused tensors.
 inline constexpr std::string_view fused_name = "RESHARD_FUSED";
 
-/// The member that says the same in the metadata of another library's checkpoint: a dict of `(axis,
-/// blocks, macro)` by key. These libraries ignore it.
+/// The member that says this in the metadata of another library's checkpoint: a dict of `(axis,
+/// blocks, macro)` by key. Those libraries ignore it.
 inline constexpr std::string_view fused_member = "reshard_fused";
 
-/// A JSON list in which equal facts are grouped, by key: `[{"axis":0,"blocks":3,"macro":"fused_ffn,
-/// axis=0","keys":["w"]}]`.
+/// A JSON list that states equal facts once, with all their keys:
+/// `[{"axis":0,"blocks":3,"macro":"fused_ffn, axis=0","keys":["w"]}]`.
 RESHARD_DECL std::string fused_text(fused_tensors const& tensors);
 
-/// The tensors of such a text.
+/// Parses the text of `fused_text`.
 ///
 /// \throws error with errc::corrupt_file that names `file` and the position
 RESHARD_DECL fused_tensors parse_fused(std::string_view text, std::string_view file);
 
-/// Adds that member to the object that is being written, if there are fused tensors.
+/// Adds `fused_member` to the object that is being written, if there are fused tensors.
 RESHARD_DECL void put_fused(pickle_writer& out, fused_tensors const& tensors);
 
-/// The tensors in that member of an object, if the object has it.
+/// The tensors in `fused_member` of an object, if the object has that member.
 ///
 /// \throws error with errc::corrupt_file if the member has any other contents
 RESHARD_DECL fused_tensors fused_in(pickle const& values, pickle_value metadata);

@@ -35,10 +35,10 @@ public:
     json_cursor(boost::json::value const& document, std::string_view file, errc code)
         : value_(&document), file_(file), code_(code) {}
 
-    /// Throws `file: place: text`.
+    /// Throws an error `file: location: text`.
     [[noreturn]] void refuse(std::string const& text) const { refuse(code_, text); }
 
-    /// The same with another error code.
+    /// The same, but with another error code.
     [[noreturn]] void refuse(errc code, std::string const& text) const;
 
     bool is_object() const { return value_->is_object(); }
@@ -63,7 +63,7 @@ public:
 
     vector<json_cursor> elements() const;
 
-    /// Refuses members with other names: these are usually typing errors.
+    /// Refuses members with other names, which are usually typing errors.
     void check_names(std::initializer_list<std::string_view> known_names) const;
 
     std::string text() const;
@@ -76,14 +76,14 @@ public:
     /// Any number; null is NaN.
     double number() const;
 
-    /// A list of such numbers, one per axis.
+    /// A list of counts, one per axis.
     index_vector extents() const;
 
-    /// The kind of value here, for messages.
+    /// The kind of this value, for messages.
     std::string kind() const;
 
 private:
-    /// A step on the path to a value. It becomes text only if it is shown: most values never are.
+    /// A step on the path to a value. It becomes text only if a message shows it.
     struct step {
         enum form { behind_dot, in_brackets, counted };
 
@@ -97,7 +97,7 @@ private:
         steps_.push_back(last);
     }
 
-    /// `tensors['w'].shape[1]`.
+    /// The path to the value, such as `tensors['w'].shape[1]`.
     std::string location() const;
 
     static std::string listed(std::initializer_list<std::string_view> names);
@@ -117,7 +117,7 @@ inline std::string json_quoted(std::string_view text) {
     return boost::json::serialize(boost::json::string(text.data(), text.size()));
 }
 
-/// `[2,3]`.
+/// A JSON list, such as `[2,3]`.
 std::string json_list(auto const& numbers) {
     std::string text = "[";
     for (auto const number : numbers)
@@ -125,11 +125,11 @@ std::string json_list(auto const& numbers) {
     return text + "]";
 }
 
-/// The text of a shard's member `blocks`, or an empty text without blocks: `, "blocks":
+/// The text of a shard's member `blocks`, empty if the shard has no blocks: `, "blocks":
 /// [[axis,block,period], ...]`.
 RESHARD_DECL std::string blocks_text(axis_cycles const& cycles);
 
-/// The axes along which a shard consists of blocks, from that member of `shard`.
+/// The axes along which a shard consists of blocks, from the member `blocks` of `shard`.
 RESHARD_DECL axis_cycles cycles_from(json_cursor const& shard);
 
 /// `line:column` of a byte, both counted from 1.

@@ -23,14 +23,14 @@ namespace reshard::detail {
 /// The kind of a number.
 enum class json_number {
     integer,  ///< without fraction and exponent, and within 64 bits
-    real,     ///< any other
-    infinite, ///< beyond the largest double
+    real,     ///< any other finite number
+    infinite, ///< larger than the largest double
 };
 
-/// Takes the events of a JSON text. Each function returns false to refuse; `refusal()` then says
-/// why.
+/// Takes the events of a JSON text. Each function returns false to refuse an event; `refusal()`
+/// then says why.
 ///
-/// Numbers are given as they are written.
+/// Numbers are passed as they are written in the text.
 template <class T>
 concept json_handler = requires(T& handler, std::string_view text, json_number kind) {
     { handler.object_begin() } -> std::same_as<bool>;
@@ -112,7 +112,7 @@ private:
         return true;
     }
 
-    /// The whole text; nothing is copied if it came in one piece.
+    /// The whole text. It is copied only if it arrived in several pieces.
     std::string_view joined(text_view text) {
         if (taken || kept.empty())
             return {text.data(), text.size()};
@@ -133,7 +133,7 @@ inline std::size_t before_space(std::string_view text, std::size_t position) {
     return text.substr(0, position).find_last_not_of(" \t\r\n");
 }
 
-/// The fault in a text that is not JSON. It names the most frequent mistakes.
+/// The fault in a text that is not JSON. It explains the most frequent mistakes.
 inline json_fault syntax_fault(std::string_view text, std::size_t position) {
     position = std::min(text.find_first_not_of(" \t\r\n", position), text.size());
     std::size_t const last = before_space(text, position);

@@ -21,8 +21,8 @@
 #include <variant>
 
 /// \file
-/// Layouts as JSON files, in two forms: the shards themselves, or rules that give the keys of a
-/// pattern placements on a mesh and its pipeline stages.
+/// Layouts as JSON files, in two forms: the shards themselves, or rules that assign placements on a
+/// mesh, and pipeline stages, to all keys that match a pattern.
 
 namespace reshard::detail {
 
@@ -30,7 +30,7 @@ namespace reshard::detail {
 struct layout_row {
     std::string key;
     std::optional<data_type> dtype; ///< std::nullopt: the program decides
-    index_vector shape;             ///< global
+    index_vector shape;             ///< the global shape
     shard_table shards;
 
     bool operator==(layout_row const&) const = default;
@@ -61,22 +61,22 @@ inline std::string quoted(layout_table const& table, layout_row const& row) {
     return table.file + ": '" + row.key + "'";
 }
 
-/// The layout of a source. It must state each data type.
+/// The layout of a source, for which the file must state each data type.
 ///
-/// \throws error with errc::bad_layout that names file and key if one is not
+/// \throws error with errc::bad_layout if a data type is missing; it names file and key
 RESHARD_DECL layout source_layout(layout_table const& table);
 
 /// The layout of a target, with the data types that the program yields.
 ///
-/// \param yielded what program and source yield
-/// \param maker   names in messages what yields them
-/// \throws error with errc::unknown_key for a key that they do not yield, with errc::shape_mismatch
-///         or errc::dtype_mismatch for one that differs; it names file, key and both sides, and how
-///         to cast; with errc::overflow for a tensor of more than 2^63 - 1 bits
+/// \param yielded the tensors that the program makes from the source
+/// \param maker   the words in messages for the program that makes them
+/// \throws error with errc::unknown_key for a key that `yielded` lacks, with errc::shape_mismatch
+///         or errc::dtype_mismatch for a tensor that differs; it names file, key and both sides,
+///         and how to cast; with errc::overflow for a tensor of more than 2^63 - 1 bits
 RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog const& yielded,
                                             std::string_view maker = "the program yields");
 
-/// The layout as a table that has all data types.
+/// The layout as a table in which all data types are known.
 RESHARD_DECL layout_table table_of(layout const& whole_layout);
 
 /// Calls `make`. Reports its errors at the position of `cursor`.
@@ -95,17 +95,17 @@ RESHARD_DECL void check_rank_count(json_cursor const& cursor, index_t ranks);
 struct layout_rule {
     key_pattern match;
     vector<placement> placements; ///< one for each axis of the mesh
-    /// For files of ranks in which each rank has parts of several tensors, one after the other: the
-    /// ratio of these tensors' extents. Empty: there is one tensor.
+    /// For files in which each rank has its shards of several tensors, one after the other: the
+    /// ratio of the extents of these tensors. Empty: there is one tensor.
     index_vector fused{};
 };
 
-/// The keys that are on only one coordinate of a mesh axis.
+/// The keys that only the ranks at one coordinate of a mesh axis have.
 ///
-/// A key `<layer_prefix><number><layer_suffix>...` belongs to the layer with that number. Stage i
-/// has the next `counts[i]` layers.
+/// A key `<layer_prefix><number><layer_suffix>...` belongs to the layer with that number. The
+/// stages have the layers in order; stage `i` has `counts[i]` of them.
 struct layout_stages {
-    std::size_t axis = 0; ///< of the mesh
+    std::size_t axis = 0; ///< the axis of the mesh
     bool has_layers = false;
     std::string layer_prefix;
     std::string layer_suffix;
@@ -117,7 +117,7 @@ struct layout_stages {
 /// The number of the layer that a key belongs to, or std::nullopt.
 RESHARD_DECL std::optional<index_t> layer_of(std::string_view key, layout_stages const& stages);
 
-/// A layout file in the rules form.
+/// A layout file that has rules.
 struct layout_rules {
     std::string file;
     mesh ranks;
@@ -144,9 +144,9 @@ namespace reshard {
 
 /// The layout that the rules give the tensors of a catalog.
 ///
-/// The first rule that matches a key counts. A key without a rule is replicated on its stage or
-/// over the mesh, and a note says so. Other notes name each rule, pattern of a stage, and layer of
-/// a stage that has no key. A key of several stages is on each of them.
+/// The first rule that matches a key applies. A key without a rule is replicated on its stage or
+/// over the mesh, and a note says so. Other notes name each rule, stage pattern and stage layer
+/// that no key matches. A key that belongs to several stages is on each of them.
 ///
 /// \throws error with errc::bad_layout that names file, key, axis and both numbers if a rule does
 ///         not fit a tensor
@@ -156,7 +156,7 @@ RESHARD_DECL detail::layout_table apply(detail::layout_rules const& rules, catal
 
 namespace reshard::detail {
 
-/// The number of ranks: the file's, or the largest rank plus one.
+/// The number of ranks that the file states, or the largest rank plus one.
 RESHARD_DECL holder_t rank_count(json_cursor const& root, vector<layout_row> const& rows);
 
 /// The text of a layout file in the explicit form, one line per shard.
@@ -170,9 +170,9 @@ using layout_file = std::variant<layout_table, layout_rules>;
 /// True if `table_of` needs a catalog with the shapes of all keys.
 RESHARD_DECL bool needs_shapes(layout_file const& file);
 
-/// Which files ranks wrote, each with its part of the tensors, and how the tensors are cut.
+/// The files that ranks wrote, each with the shards of its rank, and how the tensors are cut.
 struct rank_files {
-    std::string pattern; ///< of their names in a directory, such as `consolidated.{rank:02}.pth`
+    std::string pattern; ///< pattern of file names, such as `consolidated.{rank:02}.pth`
     layout_rules rules;
 };
 
@@ -182,14 +182,14 @@ RESHARD_DECL rank_files read_rank_files(std::filesystem::path const& path);
 
 /// \throws error with errc::syntax if it is not JSON: `file:line:column: ...`; with
 ///         errc::bad_layout if it is not a layout, and errc::limit_exceeded for more than 2^22
-///         ranks: the file, the position in it, key, axis and both numbers
+///         ranks; they name the file, the position in it, key, axis and both numbers
 RESHARD_DECL layout_file parse_layout_file(std::string_view text, std::string_view file);
 
 /// \throws error with errc::missing_file, errc::corrupt_file if it is not a file, or errc::io; see
 ///         also `parse_layout_file`
 RESHARD_DECL layout_file read_layout_file(std::filesystem::path const& path);
 
-/// The shards of a layout file. An explicit file has its own shapes, and ignores `shapes`.
+/// The shards of a layout file. If the file lists the shards, `shapes` is ignored.
 ///
 /// \throws error with errc::bad_layout if a rule does not fit a tensor
 RESHARD_DECL layout_table table_of(layout_file const& file, catalog const& shapes);

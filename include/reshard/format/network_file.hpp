@@ -22,7 +22,7 @@ namespace reshard {
 ///
 /// \throws error with errc::missing_file, errc::corrupt_file if it is not a file, or errc::io; with
 ///         errc::syntax if it is not JSON: `file:line:column: ...`; with errc::bad_layout if it is
-///         not a network: the file, the field in it, its number and the allowed range
+///         not a network; it names the file, the field, its number and the allowed range
 RESHARD_DECL network read_network(std::filesystem::path const& path);
 
 namespace detail {
@@ -32,8 +32,8 @@ RESHARD_DECL network parse_network(std::string_view text, std::string_view file)
 
 /// The text of a file, one line per field.
 ///
-/// \post `parse_network` gives the same network, except for the last bit of a number, in which the
-///       parser of Boost.JSON errs
+/// \post `parse_network` gives the same network, except for the last bit of a number, which the
+///       parser of Boost.JSON may get wrong
 RESHARD_DECL std::string to_json(network const& network);
 
 } // namespace detail

@@ -32,43 +32,45 @@ namespace reshard::detail {
 /// Keys of values that are not tensors.
 using key_set = std::set<std::string, std::less<>>;
 
-/// Reads such values.
+/// Reads the values with these keys, which are not tensors.
 using object_reader = std::function<vector<saved_object>(key_set const& keys)>;
 
-/// The metadata of a checkpoint, and the files that have its shards at these positions.
+/// The metadata of a checkpoint, and the store of the files that have its shards at the positions
+/// in the metadata.
 struct opened_checkpoint {
     checkpoint_metadata metadata;
     std::shared_ptr<file_store const> files;
-    /// Empty if values that are not tensors cannot be carried to other formats.
+    /// Reads values that are not tensors, for other formats. Empty if they cannot be carried over.
     object_reader read_objects{};
-    /// Why tensors are incomplete, by key: some of their shards are in missing files.
+    /// Why tensors are incomplete, by key. Some of their shards are in missing files.
     std::map<std::string, std::string> incomplete{};
 };
 
 /// Removes tensors and other values that are not selected. In the format of Megatron-Core, the
-/// common state of ranks is one file. It stays whole as long as one of its values is selected, and
+/// common state of ranks is one file. It stays whole if at least one of its values is selected, and
 /// a warning says so.
 ///
 /// \throws error with errc::unknown_key for a pattern that matches nothing, and if no tensor is
-///         left although `options` does not accept values alone
+///         selected, unless `options` accepts values alone
 RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options const& options);
 
-/// Warns that values are taken from the file of one rank.
+/// Warns that only the file of one rank supplies the values that are not tensors.
 inline std::string values_taken_of(std::filesystem::path const& file) {
     return file.string() +
            ": values that are not tensors come from this file, not from the files of other ranks";
 }
 
-/// Says that a tensor with more than `max_ndim` axes is not read.
+/// The reason why a tensor with more than `max_ndim` axes is not read.
 inline std::string why_too_many_axes(std::size_t axes) {
     return words("it has ", axes, " axes, and at most ", max_ndim, " are read");
 }
 
-/// The text of an error after its subject, such as "tensor 'w'", or the whole text.
+/// The text of an error after its subject `noun`, such as "tensor 'w'"; the whole text if it has
+/// another subject.
 RESHARD_DECL std::string text_behind(std::string_view text, std::string_view noun);
 
-/// Assembles a checkpoint of whole tensors. A tensor may be anywhere in the files, in one piece or
-/// in several.
+/// Assembles a checkpoint of whole tensors. A tensor may be stored anywhere in the files, in one or
+/// several pieces.
 class whole_tensors {
 public:
     RESHARD_DECL whole_tensors(std::shared_ptr<file_store const> files, std::string_view format,
@@ -76,15 +78,15 @@ public:
 
     file_store const& files() const { return *files_; }
 
-    /// The files are archives with deflated members. Tensors may be after the end of a file, as
-    /// `files_with_inflated` shows it.
+    /// Declares that the files are archives with deflated members. Tensors may then lie after the
+    /// end of a file, as `files_with_inflated` shows it.
     RESHARD_DECL void show_inflated();
 
-    /// The files belong to ranks. Several may have a key, and a tensor is unread if it cannot be
-    /// read from one of them.
+    /// Declares that the files belong to ranks. Several files may then have a shard of a key, and a
+    /// tensor is unread if one of its shards cannot be read.
     void expect_parts() { expects_parts_ = true; }
 
-    /// The next tensors are in that file.
+    /// Begins a file; the next tensors are in it.
     RESHARD_DECL void begin_file(std::filesystem::path const& path);
 
     /// Adds a tensor of the last file.
@@ -92,10 +94,10 @@ public:
     /// \throws error with errc::corrupt_file for a key that occurs twice; it names the file
     RESHARD_DECL void add(std::string key, file_tensor const& tensor);
 
-    /// Adds a tensor of the last file whose elements, in row-major order, are in `parts`.
+    /// Adds a tensor of the last file. Its elements, in row-major order, are in `parts`.
     ///
-    /// \pre each part has one axis and the same data type, and all parts together have the elements
-    ///      of the shape
+    /// \pre each part has one axis and the same data type, and together they have all elements of
+    ///      the shape
     RESHARD_DECL void add(std::string key, index_vector const& shape,
                           std::span<file_tensor const> parts);
 
@@ -112,11 +114,11 @@ public:
     /// True for a key that was added.
     bool has(std::string const& key) const { return keys_.contains(key); }
 
-    /// The result of `read()` for a tensor of the last file; empty if the tensor cannot be read.
-    /// The tensor is then noted as unread.
+    /// The result of `read()` for a tensor of the last file; empty if the tensor cannot be read. An
+    /// unreadable tensor is listed as unread.
     ///
-    /// \param noun names it in errors of `read`: "tensor 'w'"
-    /// \throws error as `read` with another code than errc::unsupported and errc::limit_exceeded
+    /// \param noun the subject in errors of `read`: "tensor 'w'"
+    /// \throws error as `read`, except for errc::unsupported and errc::limit_exceeded
     std::optional<file_tensor> readable(std::string const& key, std::string_view noun,
                                         auto&& read) {
         try {
@@ -135,7 +137,7 @@ public:
     /// Adds a value of the last file that is not a tensor.
     RESHARD_DECL void add_object(std::string key, bool is_none = false, bool holds_tensors = false);
 
-    /// Adds a value of the last file that is never read nor written, and why.
+    /// Adds a value of the last file that is neither read nor written, and why.
     RESHARD_DECL void add_opaque(std::string key, std::string reason, bool holds_tensors = false);
 
     /// Adds a warning; its text begins with its file.
@@ -155,13 +157,13 @@ private:
     bool shows_inflated_ = false;
     bool expects_parts_ = false;
     checkpoint_metadata result_;
-    std::map<std::string, holder_t> keys_;      ///< and their files
-    std::map<std::string, std::size_t> parted_; ///< indices of tensors that were added in shards
-    std::map<std::string, std::string> unread_parts_; ///< and why
+    std::map<std::string, holder_t> keys_;            ///< with the file of each
+    std::map<std::string, std::size_t> parted_;       ///< indices of tensors added shard by shard
+    std::map<std::string, std::string> unread_parts_; ///< with the reasons
     std::map<std::string, std::string> aliases_;
     std::map<std::filesystem::path, shown_file> shown_;
     shown_file last_;
-    vector<strided_bytes> places_; ///< of the tensors of the last file
+    vector<strided_bytes> places_; ///< the tensors of the last file
 };
 
 } // namespace reshard::detail

@@ -23,11 +23,12 @@
 
 namespace reshard::detail {
 
-/// The positions of a tensor's elements in a file, one for each index of the shape.
+/// The positions of a tensor's elements in a file, by a stride for each axis.
 ///
-/// \par Units `begin` in bytes of the file; strides in elements: none is negative, 0 repeats one
+/// \par Units `begin` in bytes of the file; strides in elements: none is negative, and 0 repeats an
+///            element
 struct strided_bytes {
-    std::uint64_t begin = 0; ///< of the first element
+    std::uint64_t begin = 0; ///< the position of the first element
     index_vector strides;
 
     bool operator==(strided_bytes const&) const = default;
@@ -42,9 +43,9 @@ struct file_tensor {
     bool operator==(file_tensor const&) const = default;
 };
 
-/// A shard in a file that is shown.
+/// A shard in a shown file.
 struct shown_shard {
-    std::uint64_t begin = 0; ///< in the file as it is shown
+    std::uint64_t begin = 0; ///< the position in the shown file
     data_type dtype{};
     packed_vector shape;
 };
@@ -52,20 +53,20 @@ struct shown_shard {
 /// Finds the real positions of a shard's elements, when they are needed.
 ///
 /// \param file   the real file
-/// \param shard  as it is shown
-/// \param number of the shard in the file
+/// \param shard  the shard in the shown file
+/// \param number the index of the shard in the file
 using shard_finder = std::function<strided_bytes(file_store::file const& file,
                                                  shown_shard const& shard, std::size_t number)>;
 
-/// A file that is shown.
+/// A file as it is shown: its shards alone.
 struct shown_file {
-    vector<shown_shard> shards; ///< each begins at the end of the one before
-    std::uint64_t bytes = 0;    ///< of all of them
+    vector<shown_shard> shards; ///< each begins at the end of the shard before it
+    std::uint64_t bytes = 0;    ///< the bytes of all shards
     shard_finder find;
-    std::shared_ptr<file_store const> below{}; ///< has the file; null: the common store has it
+    std::shared_ptr<file_store const> below{}; ///< the file's store; null: the common store
 };
 
-/// Some files of a store, shown with their shards alone; others are unchanged.
+/// Shows some files of a store with their shards alone. Other files are unchanged.
 ///
 /// Row-major shards are read in place. Other shards are gathered some rows at a time, with at most
 /// `gathered_bytes` of extra memory.
@@ -80,14 +81,14 @@ public:
     RESHARD_DECL vector<std::filesystem::path>
     list(std::filesystem::path const& directory) const override;
 
-    /// Also shows the files that another one shows.
+    /// Also shows the files that `files` shows.
     RESHARD_DECL void add(row_major_files const& files);
 
     /// \pre the file does not outlive this
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 
-    /// Looks up the shards without elements in their files. Nothing else would read them, and the
-    /// file may contradict the metadata, which say that they have no elements.
+    /// Looks up the empty shards in their files. Nothing else reads these shards, and a file may
+    /// contradict metadata that say that a shard is empty.
     ///
     /// \throws error as `shard_finder`
     RESHARD_DECL void check_empty_shards() const;
@@ -99,7 +100,7 @@ public:
     /// are in another order.
     ///
     /// \param begin the beginning of the shard in the shown file
-    /// \throws error as `shard_finder`, and with errc::corrupt_file if the real file ends before
+    /// \throws error as `shard_finder`, and with errc::corrupt_file if the real file is too short
     RESHARD_DECL std::optional<byte_run> real_bytes(std::filesystem::path const& path,
                                                     std::uint64_t begin) const;
 

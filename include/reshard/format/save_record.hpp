@@ -31,24 +31,24 @@ inline constexpr index_t save_record_version = 2;
 inline constexpr std::string_view record_digest_name = ",\n  \"digest\": \"";
 inline constexpr std::string_view record_end = "\"\n}\n";
 
-/// The text that begins the part of a record for people and other programs. That part is by far the
-/// longest.
+/// The text before the part of a record that is for people and other programs. That part is by far
+/// the longest.
 inline constexpr std::string_view record_tensors_name = ",\n  \"tensors\": {";
 
 /// A file of a save.
 struct recorded_file {
-    std::string name; ///< beside the record
+    std::string name; ///< in the directory of the record
     std::uint64_t bytes = 0;
-    std::uint64_t header_digest = 0; ///< of all bytes before the data
-    holder_t rank = 0;               ///< whose shards it has, if a layout was saved
+    std::uint64_t header_digest = 0; ///< the digest of all bytes before the data
+    holder_t rank = 0;               ///< the rank whose shards it has, if a layout was saved
 
     bool operator==(recorded_file const&) const = default;
 };
 
 /// A file of another save that a delta refers to.
 struct base_file {
-    std::string directory; ///< of the other save, relative to the delta's, or absolute
-    std::string save;      ///< its id
+    std::string directory; ///< the other save's directory: absolute, or relative to the delta's
+    std::string save;      ///< the id of the other save
     recorded_file file;
 
     bool operator==(base_file const&) const = default;
@@ -57,40 +57,40 @@ struct base_file {
 /// Bytes of a file that are stored in another file: from the end of the previous run to `end`.
 struct delta_run {
     std::uint64_t end = 0;
-    std::uint32_t source = 0;   ///< among the files of a delta and, after them, its bases'
-    std::uint64_t position = 0; ///< there
+    std::uint32_t source = 0;   ///< index in the delta's files, followed by the files of its bases
+    std::uint64_t position = 0; ///< in the source
 
     bool operator==(delta_run const&) const = default;
 };
 
 /// The locations of a save's bytes, some of which are in earlier saves.
 struct record_delta {
-    vector<recorded_file> files;    ///< that the save wrote: what changed
-    vector<base_file> bases;        ///< that have the rest
-    vector<vector<delta_run>> runs; ///< of each file of the record, all of its bytes
+    vector<recorded_file> files;    ///< files that the save wrote, with the changed chunks
+    vector<base_file> bases;        ///< files that have the other chunks
+    vector<vector<delta_run>> runs; ///< for each file of the record, in order, without gaps
 
     bool operator==(record_delta const&) const = default;
 };
 
-/// The facts about a save beside its tensors: retention decides by these.
+/// Facts about a save, apart from its tensors. Retention decides by these facts.
 struct save_facts {
     std::int64_t completed = 0;            ///< seconds since 1970; 0: not known
-    std::map<std::string, double> numbers; ///< from the job, such as its step and its loss
-    vector<std::string> needs{};           ///< ids of the saves that it needs to be read
-    std::string program{};                 ///< the text of what made the tensors, if it is known
-    bool this_layout_only = false;         ///< loads into another layout are refused
+    std::map<std::string, double> numbers; ///< numbers of the job, such as its step and its loss
+    vector<std::string> needs{};           ///< ids of the saves that are needed to read it
+    std::string program{};         ///< the text of the program that made the tensors, if known
+    bool this_layout_only = false; ///< loads into another layout are refused
 
     bool operator==(save_facts const&) const = default;
 };
 
-/// Which files one save wrote.
+/// The files that one save wrote.
 struct save_record {
-    std::string save; ///< its id, in the metadata of each file too: 32 hexadecimal digits
+    std::string save; ///< its id, 32 hexadecimal digits; each file's metadata has it too
     vector<recorded_file> files;
     save_facts facts{};
     std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
-    std::optional<record_delta> delta = {};          ///< `files` are then assembled from its runs
-    holder_t ranks = 0; ///< of the layout that was saved; 0: whole tensors
+    std::optional<record_delta> delta = {}; ///< if set, `files` are assembled from its runs
+    holder_t ranks = 0; ///< the number of ranks of the saved layout; 0: whole tensors
 
     bool operator==(save_record const&) const = default;
 };
@@ -104,20 +104,20 @@ vector<recorded_file> const& files_on_disk(save_record&& record) = delete;
 /// The number of bytes of a delta that are in its bases.
 RESHARD_DECL std::uint64_t reused_bytes(record_delta const& delta);
 
-/// Refuses names of numbers that a record cannot have.
+/// Refuses names of numbers that a record does not support.
 ///
 /// \throws error with errc::usage, naming the number
 RESHARD_DECL void check_numbers(std::map<std::string, double> const& numbers);
 
-/// The text of `reshard.json`: the record, and for people and other programs all tensors with their
-/// shards and digests. Its last line is a digest of the text before it.
+/// The text of `reshard.json`: the record, then all tensors with their shards and digests, for
+/// people and other programs. Its last line is a digest of the text before it.
 ///
-/// A number that is none, or infinite, is written as null.
+/// NaN and infinite numbers are written as null.
 ///
 /// \pre `written` has the files of `record`, in their order
 RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written);
 
-/// The same with these digests, one list for each shard of each tensor, instead of the digests in
+/// The same with `digests`, one list for each shard of each tensor, instead of the digests in
 /// `written`.
 RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written,
                                  std::span<std::span<std::uint64_t const> const> digests);
@@ -135,16 +135,16 @@ RESHARD_DECL save_record read_save_record(file_store const& files,
                                           std::filesystem::path const& path);
 
 /// The part of a record before its tensors: everything that `read_save_record` returns. The digest
-/// of the record is not checked yet.
+/// of the record is not checked.
 ///
 /// \throws error as `parse_save_record` and `open_text`
 RESHARD_DECL save_record read_record_head(file_store const& files,
                                           std::filesystem::path const& path);
 
-/// Refuses files that are not exactly a record's files.
+/// Refuses opened files that are not exactly the files of a record.
 ///
 /// \param files the files that were opened, with the digests of their headers
-/// \param ids   the save to which each of them belongs; empty: none
+/// \param ids   the id of the save that each file belongs to; empty: none
 /// \throws error with errc::corrupt_file or errc::missing_file that names `path` and the file
 RESHARD_DECL void check_save(save_record const& record, vector<recorded_file> const& files,
                              vector<std::string> const& ids, std::string const& path);

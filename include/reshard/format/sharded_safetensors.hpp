@@ -34,30 +34,31 @@ struct file_shard {
     std::string key;
     data_type dtype{};
     packed_box region;
-    std::optional<flat_range> flat;            ///< counted in the row-major order of `region`
-    std::optional<packed_vector> global_shape; ///< if the file says so
+    std::optional<flat_range> flat;            ///< in the row-major order of `region`
+    std::optional<packed_vector> global_shape; ///< if the file states it
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    axis_cycles cycles{}; ///< the axes along which it is only blocks of `region`
+    axis_cycles cycles{}; ///< the axes along which the shard has only some blocks of `region`
 
     bool operator==(file_shard const&) const = default;
 };
 
-/// The metadata keys of the format: torch's key, and ours for facts that torch's cannot express.
+/// The metadata keys of the format: torch's key, and our key for facts that torch's key cannot
+/// express.
 ///
 /// \par Source `DCP_SHARDING_INFO` of PyTorch's HuggingFaceStorageWriter is JSON text `{key:
 ///             {"saved_offsets": [..]}}`, without global shapes. `RESHARD` is JSON text `{key:
 ///             {"shape": global shape}}`; a flattened shard adds `"region": {"offset": [..],
 ///             "shape": [..]}, "flat_range": [begin, end]`, and blocks that are stored side by side
 ///             add the region from the first block to the last and `"blocks": [[axis, block,
-///             period], ..]`. Such blocks have no entry of torch, so readers that do not know
-///             `RESHARD` refuse them
+///             period], ..]`. Such blocks have no entry under torch's key, so readers that do not
+///             know `RESHARD` refuse them
 inline constexpr std::string_view sharding_info_name = "DCP_SHARDING_INFO";
 inline constexpr std::string_view reshard_info_name = "RESHARD";
 
 /// The shape as our index type. If an extent is 0, extents above 2^63 - 1 become 2^63 - 1.
 ///
-/// \throws error with errc::limit_exceeded for more axes than we have, naming file and tensor
+/// \throws error with errc::limit_exceeded for more than `max_ndim` axes, naming file and tensor
 inline index_vector index_shape(safetensors_entry const& entry, std::string_view file) {
     if (entry.shape.size() > max_ndim)
         fail(errc::limit_exceeded, file, ": ", quoted(entry), "shape ", to_string(entry.shape),
@@ -79,21 +80,22 @@ inline file_shard whole_file_shard(safetensors_entry entry, std::uint64_t data_o
             data_offset + entry.end};
 }
 
-/// `shard-00001-model-00001-of-00001.safetensors` for the first (0) of all three.
+/// `shard-00001-model-00001-of-00001.safetensors` for the only file of rank 0.
 inline std::string sharded_file_name(std::size_t rank, std::size_t number = 0,
                                      std::size_t count = 1) {
     return "shard-" + five_digits(rank + 1) + "-model-" + five_digits(number + 1) + "-of-" +
            five_digits(count) + ".safetensors";
 }
 
-/// `rank-00000.safetensors` for rank 0; with several files a rank, `rank-00000-00001-of-00002`.
+/// `rank-00000.safetensors` for rank 0; `rank-00000-00001-of-00002.safetensors` for the first of
+/// its two files.
 inline std::string rank_file_name(std::size_t rank, std::size_t number = 0, std::size_t count = 1) {
     return "rank-" + five_digits(rank) +
            (count == 1 ? "" : "-" + five_digits(number + 1) + "-of-" + five_digits(count)) +
            ".safetensors";
 }
 
-/// True if the metadata of a file says, in torch's form, which shards its tensors are.
+/// True if the metadata of a file has the positions of its shards in torch's form.
 inline bool is_sharded(safetensors_header const& header) {
     return header.metadata.contains(std::string(sharding_info_name));
 }
@@ -105,7 +107,7 @@ inline flat_range flat_range_from(json_cursor const& cursor) {
     return {ends[0].count(), ends[1].count()};
 }
 
-/// What `RESHARD` says of a shard.
+/// Reads the entry of a shard in `RESHARD`.
 inline void read_own_info(json_cursor const& cursor, file_shard& shard) {
     if (auto const shape = cursor.find("shape"))
         shard.global_shape = shape->extents();
@@ -116,7 +118,7 @@ inline void read_own_info(json_cursor const& cursor, file_shard& shard) {
     shard.cycles = cycles_from(cursor);
 }
 
-/// \param value begins a message, here and below
+/// \param value returns the text that begins a message, here and below
 inline void check_flat(file_shard const& shard, index_vector const& stored, auto&& value) {
     auto const wrong = [&](std::string const& text) {
         fail(errc::corrupt_file, value(), "flat range ", *shard.flat, text);
@@ -178,7 +180,7 @@ inline std::string info_text(safetensors_header const& header, std::string_view 
     return match == header.metadata.end() ? "{}" : match->second;
 }
 
-/// The contents of a file with `DCP_SHARDING_INFO`, in the order of its data.
+/// The shards in a file with `DCP_SHARDING_INFO`, in the order of the data.
 ///
 /// \pre    `is_sharded(header)`
 /// \throws error with errc::corrupt_file if header and metadata contradict each other; it names

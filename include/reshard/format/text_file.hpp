@@ -30,15 +30,15 @@ constexpr bool is_between(unsigned value, unsigned lowest, unsigned highest) {
     return lowest <= value && value <= highest;
 }
 
-/// A hint to append to an error about a file that begins with this text, if it is a Git LFS
-/// pointer; else empty.
+/// A hint to append to an error about a file that begins with this text. Empty, unless the file is
+/// a Git LFS pointer.
 constexpr std::string_view pointer_hint(std::string_view first_bytes) {
     return first_bytes.starts_with("version ")
                ? " (this is a pointer of Git LFS and not the file; fetch that with git lfs pull)"
                : "";
 }
 
-/// The bytes of the well-formed character at `i`, or 0.
+/// The number of bytes of the well-formed character at `i`; 0 if it is malformed.
 constexpr std::size_t utf8_length(std::string_view text, std::size_t i) {
     unsigned const first = byte_at(text, i);
     unsigned const second = byte_at(text, i + 1);
@@ -60,7 +60,7 @@ constexpr std::size_t utf8_length(std::string_view text, std::size_t i) {
     return has_third && has_fourth && is_between(second, lowest, highest) ? 4 : 0;
 }
 
-/// True if each of the eight bytes from `i` on is a separate character.
+/// True if the eight bytes from `i` on are ASCII characters.
 ///
 /// \pre `i + 8 <= text.size()`
 inline bool is_plain_word(std::string_view text, std::size_t i) {
@@ -69,7 +69,8 @@ inline bool is_plain_word(std::string_view text, std::size_t i) {
     return (word & 0x8080808080808080u) == 0;
 }
 
-/// The position of the first byte that does not belong to a well-formed character, or the size.
+/// The position of the first byte that does not belong to a well-formed character. If all bytes do,
+/// the size of the text.
 ///
 /// \par Source The Unicode Standard, table 3-7: no overlong form, no surrogate, nothing above
 ///             U+10FFFF
@@ -89,7 +90,7 @@ constexpr std::size_t find_invalid_utf8(std::string_view text) {
     return i;
 }
 
-/// A range of a file as a file. Refers to it.
+/// A range of a file, shown as a file. Refers to the whole file.
 class file_range : public file_store::file {
 public:
     file_range(file_store::file const& whole_file, byte_run where)
@@ -114,7 +115,7 @@ private:
 struct open_file {
     std::unique_ptr<file_store::file> file;
     std::uint64_t bytes = 0;
-    std::uint64_t position = 0; ///< of the next read
+    std::uint64_t position = 0; ///< the position of the next read
 };
 
 /// \throws error with errc::missing_file if the file does not exist, with errc::corrupt_file if it
@@ -129,11 +130,11 @@ inline open_file open_to_read(file_store const& files, std::filesystem::path con
 ///
 /// Memory is allocated only as bytes are read, so `bytes` may be a length from the file itself.
 ///
-/// \throws error with errc::corrupt_file if the file ends before, errc::io if it cannot be read
+/// \throws error with errc::corrupt_file if the file is too short, errc::io if it cannot be read
 inline std::string read_bytes(open_file& file, std::uint64_t bytes) {
     constexpr std::uint64_t step = 1 << 20;
     std::string text;
-    // This reserves addresses only: pages are allocated as they are filled.
+    // This reserves only addresses. Pages are allocated as they are filled.
     text.reserve(static_cast<std::size_t>(std::min(bytes, file.bytes - file.position)));
     while (text.size() < bytes) {
         std::size_t const before = text.size();
@@ -144,7 +145,7 @@ inline std::string read_bytes(open_file& file, std::uint64_t bytes) {
     return text;
 }
 
-/// A text of at most `limit` bytes.
+/// Opens a text of at most `limit` bytes.
 ///
 /// \throws error with errc::limit_exceeded; see also `open_to_read`
 inline open_file open_text(file_store const& files, std::filesystem::path const& path,
@@ -156,7 +157,7 @@ inline open_file open_text(file_store const& files, std::filesystem::path const&
     return file;
 }
 
-/// All of a file.
+/// The text of a whole file.
 ///
 /// \throws error as `open_text`
 inline std::string read_text_file(file_store const& files, std::filesystem::path const& path) {

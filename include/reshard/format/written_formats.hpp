@@ -16,21 +16,21 @@
 #include <string_view>
 
 /// \file
-/// The formats that checkpoints are written in.
+/// The formats in which checkpoints can be written.
 
 namespace reshard::detail {
 
 /// A format that can be written, with the name that an opened checkpoint uses for it.
 struct written_format {
     std::string_view name;
-    std::string_view ending;       ///< of a single file; none of a directory
+    std::string_view ending;       ///< the ending of a single file; empty for a directory
     bool has_objects = false;      ///< it can hold values that are not tensors
     bool has_global_order = false; ///< as `layout::has_global_order`
-    /// Null for safetensors formats, which are planned with more choices.
+    /// Null for safetensors formats, whose planners have more options.
     checkpoint_plan (*plan)(layout const& target, file_choices const& choices) = nullptr;
     bool is_whole = false; ///< a directory that only has whole tensors
 
-    /// Other endings of a single file by which it is recognised when it is read.
+    /// Other endings by which a single file is recognised when it is read.
     std::array<std::string_view, 3> other_endings = {};
 
     bool is_file() const { return !ending.empty(); }
@@ -48,13 +48,13 @@ struct written_format {
 /// \throws error with errc::usage for an unknown name; it lists all names
 RESHARD_DECL written_format const& written_format_of(std::string_view name);
 
-/// True for the name of another library's format, whose files have no record of ours; false for an
+/// True for the name of another library's format, whose files have no record of ours. False for an
 /// empty name.
 ///
 /// \throws error as `written_format_of`
 RESHARD_DECL bool is_other_format(std::string_view name);
 
-/// The format of files of that name, or null.
+/// The format of files with that name, or null.
 RESHARD_DECL written_format const* format_of_file(std::string_view path);
 
 /// The names of all formats, sorted.
@@ -62,14 +62,14 @@ RESHARD_DECL vector<std::string> names_of_written_formats();
 
 /// Refuses a name that the format's library, or we, could not read back from its files.
 ///
-/// \throws error with errc::unsupported; it names the key, the format, the limit and the way out
+/// \throws error with errc::unsupported; it names the key, the format, the limit and a workaround
 RESHARD_DECL void check_name_limits(std::string_view format, std::string_view key);
 
-/// The same for a tensor: its name, its data type and its extents.
+/// The same for a tensor: checks its name, its data type and its extents.
 RESHARD_DECL void check_limits(std::string_view format, std::string_view key, data_type dtype,
                                index_vector const& shape);
 
-/// The same for all tensors of a layout, and for the shards in which they are written.
+/// The same for all tensors of a layout, and for the shards that are written.
 RESHARD_DECL void check_limits(std::string_view format, layout const& target);
 
 } // namespace reshard::detail

@@ -21,20 +21,21 @@
 #include <utility>
 
 /// \file
-/// No rank is left waiting: an error on one rank fails on all ranks, with one message.
+/// Agreement on errors: if one rank has an error, all ranks throw the same error, and no rank
+/// waits.
 
 namespace reshard {
 
 namespace detail {
 
-/// The report of a rank before the next collective: success, or its error.
+/// The result of a rank before the next collective: no error, or its error.
 using local_error = std::optional<error>;
 
-/// The exception that is being handled, in a `catch`.
+/// Converts the exception that a `catch` handles to an `error`.
 [[gnu::cold]] RESHARD_DECL error current_error();
 
-/// The error that `work` throws, if any. Any other exception becomes errc::io: the system refused
-/// something, for example memory.
+/// The error that `work` throws, if any. Any other exception becomes errc::io, because the system
+/// refused a request, for example for memory.
 template <class Work>
 local_error attempt(Work&& work) {
     try {
@@ -45,7 +46,7 @@ local_error attempt(Work&& work) {
     }
 }
 
-/// Keeps the first error.
+/// Stores `error` unless there is already an error.
 inline void keep_first(local_error& problem, local_error error) {
     if (!problem)
         problem = std::move(error);
@@ -57,7 +58,7 @@ RESHARD_DECL local_error decode(std::string const& bytes);
 
 /// Throws the error of the lowest rank that has one.
 ///
-/// \param text_of the text of a notice that `encode` wrote
+/// \param text_of extracts the text that `encode` wrote from a notice
 template <class Notice, class TextOf = std::identity>
 void throw_first(vector<Notice> const& notices, TextOf const& text_of = {}) {
     for (Notice const& notice : notices)
@@ -65,17 +66,17 @@ void throw_first(vector<Notice> const& notices, TextOf const& text_of = {}) {
             throw error(*problem);
 }
 
-/// The name of the call that a rank without an error reports. Only `agree_to_run` gives its call a
+/// The name of the call in the bytes of a rank without an error. Only `agree_to_run` gives a call a
 /// name.
 RESHARD_DECL std::string named_call(std::string const& bytes);
 
 } // namespace detail
 
-/// Throws on every rank the error of the lowest rank that has one, or returns on all.
+/// If any rank has an error, throws the error of the lowest such rank on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error of the lowest failing rank, on every rank; errc::ranks_disagree if a rank
-///         begins another call
+/// \throws error the error of the lowest failing rank, on every rank; errc::ranks_disagree if a
+///         rank begins another call
 void agree(group auto const& world, detail::local_error const& own_error) {
     vector<std::string> const all = world.all_gather(detail::encode(own_error));
     detail::throw_first(all);
@@ -85,7 +86,7 @@ void agree(group auto const& world, detail::local_error const& own_error) {
                  " while other ranks are in another call; every rank must make the same call");
 }
 
-/// Runs local work that may fail on some ranks, and fails on all of them if it does.
+/// Runs local work. If the work fails on one rank, throws on all ranks.
 ///
 /// \par Collective every rank of the group, in the same order; `work` itself must not communicate
 template <group Group, class Work>
@@ -95,14 +96,14 @@ void agree_on(Group const& world, Work&& work) {
 
 namespace detail {
 
-/// A type whose members have names for messages, in the order in which it lists them.
+/// A type whose members have names for messages. The names are in the order of the members.
 template <class T>
 concept naming_members = listing_members<T> && requires { std::size(T::member_names); };
 
 /// The values of a call that must be equal on every rank.
 class compared_values {
 public:
-    /// A value's name and digest, and its text if that is short.
+    /// The name and digest of a value, and its text if that is short.
     struct entry {
         std::string name;
         std::uint64_t digest = 0;
@@ -111,7 +112,7 @@ public:
 
     compared_values() = default;
 
-    /// One digest of all values, if nothing else is known about them.
+    /// A single digest of all values, for callers that know no details.
     compared_values(std::uint64_t digest) { mixed_.add(digest); }
 
     template <class T>
@@ -124,7 +125,7 @@ public:
         entries_.push_back({std::move(name), digest});
     }
 
-    /// Adds whether this rank has something.
+    /// Adds whether this rank has a value.
     void add_presence(std::string name, bool exists) {
         add_digest(std::move(name), exists);
         entries_.back().text = exists ? "set" : "none";
@@ -152,7 +153,7 @@ public:
 
     vector<entry> const& entries() const { return entries_; }
 
-    /// A line for each value: its digest, a space and its text.
+    /// One line for each value: its digest, a space and its text.
     RESHARD_DECL std::string lines() const;
 
     std::uint64_t digest() const { return mixed_.value(); }
@@ -162,18 +163,18 @@ private:
     vector<entry> entries_;
 };
 
-/// The first rank whose bytes differ from rank 0's, or 0.
+/// The first rank whose bytes differ from the bytes of rank 0, or 0.
 RESHARD_DECL std::size_t first_other(vector<std::string> const& all);
 
 struct call_opening;
 
 RESHARD_DECL std::string encode(call_opening const& opening);
 
-/// Removes the attachments from the texts of all ranks and returns them. The calls remain.
+/// Removes the attachments from the texts of all ranks and returns them. The texts keep the calls.
 RESHARD_DECL vector<std::string> take_attachments(vector<std::string>& all);
 
-/// \throws error with errc::ranks_disagree if not all ranks make the call of rank 0, from which
-///         `rank` differs
+/// \throws error with errc::ranks_disagree if not all ranks make the same call. `rank` is a rank
+///         whose text differs from rank 0's.
 RESHARD_DECL void check_same_call(vector<std::string> const& all, std::size_t rank);
 
 [[noreturn]] RESHARD_DECL void fail_with_different_values(std::string const& call,
@@ -181,28 +182,28 @@ RESHARD_DECL void check_same_call(vector<std::string> const& all, std::size_t ra
 
 /// Reports the first value that differs between rank 0 and another rank, with both values.
 ///
-/// \param fingerprint of this rank; the names are equal on all ranks
-/// \param lines of each rank
+/// \param fingerprint the values of this rank; their names are equal on all ranks
+/// \param lines for each rank, the lines of its values
 RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& fingerprint,
                                   vector<std::string> const& lines);
 
-/// The notice of a rank to all others when it enters a call.
+/// The notice that a rank sends to all others when it enters a call.
 struct call_opening {
     std::string operation;
-    compared_values fingerprint; ///< what must be equal on every rank: program, options
-    local_error problem = {};    ///< the error of this rank so far
-    std::string attachment = {}; ///< the data that the other ranks need from this one
+    compared_values fingerprint; ///< the values that must be equal on every rank: program, options
+    local_error problem = {};    ///< an error that this rank already has
+    std::string attachment = {}; ///< data for the other ranks
 };
 
-/// Refuses ranks that do different things. It is the first collective of every entry point. Returns
+/// Throws if ranks make different calls. It is the first collective of every entry point. Returns
 /// the attachment of each rank.
 ///
-/// A rank also sends the error that it has so far, so that no rank waits for a rank that already
-/// failed. If ranks differ, they exchange all values that have a name.
+/// A rank also sends the error that it already has, so that no rank waits for a failed rank. If the
+/// values of ranks differ, ranks exchange all values with names.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks, and the
-///         first value that differs with both values
+/// \throws error the error of the lowest failing rank; otherwise errc::ranks_disagree, which names
+///         both ranks and the first value that differs, with both values
 vector<std::string> open_call(group auto const& world, call_opening const& opening) {
     vector<std::string> all = world.all_gather(encode(opening));
     throw_first(all);
@@ -216,7 +217,7 @@ vector<std::string> open_call(group auto const& world, call_opening const& openi
     fail_with_different_values(opening.operation, rank);
 }
 
-/// The same, if ranks need no other data from each other.
+/// Like `open_call`, for calls whose ranks need no other data.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `open_call`
@@ -225,11 +226,11 @@ void agree_to_run(group auto const& world, std::string_view operation,
     open_call(world, {std::string(operation), fingerprint, error});
 }
 
-/// Refuses ranks whose `digest` of `noun` differs, and ranks that already have an error.
+/// Throws if the `digest` of `noun` differs among ranks, or if a rank already has an error.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error of the lowest failing rank, on every rank; else errc::ranks_disagree, which
-///         names the first two ranks that differ, and both digests
+/// \throws error the error of the lowest failing rank, on every rank; otherwise
+///         errc::ranks_disagree, which names the first two ranks that differ, and both digests
 void agree_on_digest(group auto const& world, std::string_view noun, std::uint64_t digest,
                      local_error const& own_error = std::nullopt) {
     vector<std::string> const all =

@@ -20,7 +20,7 @@
 #include <variant>
 
 /// \file
-/// Reads bytes from others, and checks them.
+/// Reads values from bytes of other processes or files, and checks them.
 
 namespace reshard::detail {
 
@@ -28,25 +28,24 @@ namespace reshard::detail {
     fail(errc::corrupt_file, "the archive ", text);
 }
 
-/// Values that are read member by member, or element by element, in their own memory.
+/// True for values whose members or elements are read directly into the value.
 template <class T>
 inline constexpr bool is_read_in_place = listing_members<T>;
 template <class T>
 inline constexpr bool is_read_in_place<vector<T>> = true;
 
-/// Reads values from bytes, and never beyond their end.
+/// Reads values from bytes, but never past the end of the bytes.
 ///
-/// The values take at most a constant factor more memory than the bytes, even if the bytes claim
-/// larger lengths. Texts that are views refer to the bytes.
+/// The memory of the values is at most a constant factor larger than the bytes, even if the bytes
+/// contain wrong lengths. Texts that are views refer to the bytes.
 class byte_reader {
 public:
     byte_reader(std::string_view bytes, std::string_view name) : rest_(bytes), name_(name) {}
 
     std::size_t left() const { return rest_.size(); }
 
-    /// \throws error with errc::corrupt_file for bytes that end too early or are not such a value,
-    /// or
-    ///         as `validate` of the value or of its parts
+    /// \throws error with errc::corrupt_file for bytes that end too early or do not represent such
+    ///         a value, or as `validate` of the value or of its parts
     template <class T>
     T get() {
         if constexpr (std::same_as<T, bool>) {
@@ -76,7 +75,7 @@ public:
         }
     }
 
-    /// Replaces a value by the one that follows. After an error, it has parts of both.
+    /// Replaces a value by the next value. After an error, the value may be partly replaced.
     template <class T>
     void fill(T& value) {
         if constexpr (is_array_prefix<T>) {
@@ -93,7 +92,7 @@ public:
         }
     }
 
-    /// Refuses bytes after the last value.
+    /// Throws if bytes remain after the last value.
     void end() const;
 
 private:
@@ -169,10 +168,10 @@ private:
         return static_cast<Number>(get_number(sizeof(Number)));
     }
 
-    /// A number of `size` bytes, the lowest first.
+    /// A number of `size` bytes, lowest byte first.
     std::uint64_t get_number(std::size_t size);
 
-    /// The number of elements that follow, each of at least a byte.
+    /// The number of elements that follow. Each element has at least one byte.
     std::size_t get_count();
 
     std::size_t get_below(std::size_t limit, std::string_view noun);

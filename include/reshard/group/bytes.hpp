@@ -20,21 +20,21 @@
 #include <variant>
 
 /// \file
-/// Converts values to bytes, and back with checks. Values are sent and stored in this form
-/// only.
+/// Converts values to bytes, and converts bytes back with checks. All values are sent and stored in
+/// this form.
 ///
-/// Numbers have their own width, lowest byte first, on every machine (`double` as in IEEE 754);
-/// enumerations, truth values and numbers of axes have one byte; the length of a text or a list
-/// precedes it, in eight bytes.
+/// A number is stored with the size of its type, lowest byte first, on every machine (`double` as
+/// in IEEE 754). Enumerations, truth values and numbers of axes take one byte. The length of a text
+/// or list precedes it, in eight bytes.
 
 namespace reshard::detail {
 
-/// The version of the form. It goes up when the form or the members of a value change; other
+/// The version of the form. It increases when the form or the members of a value change. Other
 /// versions are refused. Versions up to 2 were archives of Boost.Serialization, with a version for
 /// each type.
 inline constexpr std::uint8_t wire_version = 13;
 
-/// Precedes and follows a value, so that no other bytes are mistaken for a value.
+/// Precedes and follows a value, so that other bytes are not mistaken for a value.
 inline constexpr std::uint32_t wire_mark = 0x72736864;
 
 /// Appends values to bytes.
@@ -95,7 +95,7 @@ private:
         add_number(static_cast<std::uint64_t>(number), sizeof(Number));
     }
 
-    /// Appends the lowest bytes of a number, the lowest first.
+    /// Appends the `size` lowest bytes of a number, lowest byte first.
     void add_number(std::uint64_t number, std::size_t size);
 
     void add_text(std::string_view text);
@@ -103,7 +103,7 @@ private:
     std::string bytes_;
 };
 
-/// Reads with `read`. Any error is reported as an error in the bytes.
+/// Calls `read`, and reports any error as an error in the bytes.
 template <class Read>
 auto blame_archive(std::string_view name, Read&& read) {
     try {
@@ -119,7 +119,7 @@ RESHARD_DECL void check_mark(byte_reader& from, stored_form const& form);
 
 RESHARD_DECL void check_head(byte_reader& from, stored_form const& form);
 
-/// A value's bytes, without a version in front.
+/// The bytes of a value, without a version.
 std::string content_bytes(auto const& value) {
     byte_writer to;
     to.add(value);
@@ -137,7 +137,7 @@ T content_from(std::string_view bytes, std::string_view name) {
     return value;
 }
 
-/// A value as bytes, with the version of the form in front.
+/// The version of the form, followed by the bytes of a value.
 ///
 /// \post `from_bytes<T>(to_bytes(value)) == value`
 template <storable_alone T>
@@ -151,10 +151,10 @@ std::string to_bytes(T const& value) {
     return to.take();
 }
 
-/// The value that `to_bytes` made bytes of.
+/// Converts the result of `to_bytes` back to the value.
 ///
-/// \throws error with errc::corrupt_file for bytes that are cut off, contradict themselves, or are
-///         not such a value; with errc::unsupported for bytes of another version
+/// \throws error with errc::corrupt_file for bytes that are truncated, contradict themselves, or do
+///         not represent such a value; with errc::unsupported for bytes of another version
 template <storable_alone T>
 T from_bytes(std::string_view bytes) {
     constexpr stored_form form = form_of<T>;
@@ -168,15 +168,15 @@ T from_bytes(std::string_view bytes) {
     });
 }
 
-/// A list as bytes, for ranks of one program; its elements may be parts of other values.
+/// The bytes of a list, for ranks of one program. The element type needs no separate form.
 template <class T>
 std::string list_to_bytes(vector<T> const& list) {
     return content_bytes(list);
 }
 
-/// The list that `list_to_bytes` made bytes of.
+/// Converts the result of `list_to_bytes` back to the list.
 ///
-/// \throws error with errc::corrupt_file for bytes that it did not make
+/// \throws error with errc::corrupt_file for other bytes
 template <class T>
 vector<T> list_from_bytes(std::string_view bytes) {
     return content_from<vector<T>>(bytes, "list of " + std::string(form_of<T>.name) + "s");

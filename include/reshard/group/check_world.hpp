@@ -19,83 +19,83 @@
 #include <string_view>
 
 /// \file
-/// Checks that a layout is made for the number of ranks in the group.
+/// Checks that a layout is for the group's number of ranks.
 
 namespace reshard {
 
-/// The rules of a layer, and the position of the layer. The first rule that matches a tensor
-/// counts.
+/// The rules for the tensors of a layer, and the prefix of the layer's keys. The first rule that
+/// matches a tensor applies.
 struct shard_rules {
-    /// The axis that tensors with matching names are cut along.
+    /// The axis along which tensors with matching names are cut.
     struct rule {
         key_pattern match;
-        std::optional<std::size_t> axis = {}; ///< nothing: every rank has a copy
+        std::optional<std::size_t> axis = {}; ///< std::nullopt: every rank has a copy
     };
 
     /// The treatment of tensors that no rule matches.
     enum class unmatched {
-        replicate, ///< every rank has a copy of them
+        replicate, ///< every rank has a copy
         refuse,    ///< they are an error
     };
 
-    /// A tensor as its rank has it.
+    /// One rank's part of a tensor.
     struct tensor {
-        std::string name; ///< within its layer
+        std::string name; ///< the name within the layer
         data_type dtype{};
-        index_vector shape; ///< of this rank's part
+        index_vector shape; ///< the shape of this rank's part
     };
 
-    std::string prefix; ///< put before each name: `model.layers.3.`
+    std::string prefix; ///< precedes each name: `model.layers.3.`
     vector<rule> rules;
     unmatched others = unmatched::replicate;
 };
 
 namespace detail {
 
-/// What rules make of a layer's tensors.
+/// The result of applying rules to the tensors of a layer.
 struct ruled_shards {
-    vector<shard_descriptor> shards; ///< one for each tensor, in their order
-    vector<bool> used;               ///< for each rule, whether a tensor took it
+    vector<shard_descriptor> shards; ///< one shard for each tensor, in order
+    vector<bool> used;               ///< for each rule, whether a tensor used it
     vector<std::string> unmatched;   ///< the keys that no rule matches
 };
 
 } // namespace detail
 
-/// The descriptors of a layer's tensors. By its rule, a tensor has share `share` of several equal
-/// ones. If no rule matches, it is a copy.
+/// The descriptors of a layer's tensors. The rule of a tensor determines the axis along which it is
+/// cut; `share` is this rank's share along it. A tensor that no rule matches is a replica.
 ///
-/// `share.axis` does not matter. Unmatched tensors are part of the result; `check_rules` judges
-/// them.
+/// `share.axis` is ignored. The result also lists unmatched tensors, for `check_rules`.
 ///
 /// \throws     error as `equal_shares`
-/// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, in which rules are only
-///             names, and a rule that matches nothing is not reported
+/// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint. Its rules are only
+///             names, and it does not report a rule that matches no tensor.
 RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
                                         vector<shard_rules::tensor> const& tensors,
                                         detail::equal_share share);
 
 namespace detail {
 
-/// The digest of all members except the prefix: prefixes may differ among ranks.
+/// The digest of all members except the prefix, which may differ among ranks.
 RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer);
 
-/// Fails with the first of some keys that no rule matches, and the number of the others.
+/// Throws if any keys are unmatched. The message has the first key and the number of the others.
 RESHARD_DECL void refuse_unmatched(vector<std::string> const& keys);
 
-/// The first rule that is not optional and that no rank used, or the number of rules.
+/// The first rule that is not optional and that no rank used, or the number of rules if there is
+/// none.
 RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
                                      vector<std::string> const& used_by_rank);
 
-/// Reports rule `i`, which applies to no tensor of this rank or of any other.
+/// Throws for rule `i`, which matches no tensor of any rank.
 [[noreturn]] RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
                                            vector<shard_rules::tensor> const& tensors);
 
 } // namespace detail
 
-/// Refuses rules that match no tensor of any rank. Also refuses keys without a rule if
-/// `layer.others` says so.
+/// Throws if a rule matches no tensor of any rank. If `layer.others` is `refuse`, also throws for
+/// keys that no rule matches.
 ///
-/// A rule may match no tensor on some ranks, if its tensors belong to other pipeline stages.
+/// A rule may match no tensor on some ranks, if the tensors belong to other pipeline stages.
 /// `result` is the result of `apply` for `tensors`.
 ///
 /// \par Collective every rank of the group, with equal rules; prefixes may differ
@@ -121,10 +121,10 @@ void check_rules(group auto const& world, shard_rules const& layer,
 
 namespace reshard::detail {
 
-/// Reports that `noun` is for `wanted` ranks and that the group has another number of ranks.
+/// Throws if `noun` needs `wanted` ranks but the group has another number of ranks.
 RESHARD_DECL void check_ranks(std::string_view noun, std::size_t wanted, int there);
 
-/// Refuses a mesh of more or fewer ranks than the group has, and meshes that differ among ranks.
+/// Throws if the mesh does not have the group's number of ranks, or if meshes differ among ranks.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::bad_layout that names the mesh and both numbers, or
@@ -140,11 +140,11 @@ void check_world(group auto const& world, mesh const& ranks) {
                  }));
 }
 
-/// Refuses a layout of more or fewer ranks than the group has.
+/// Throws if the layout does not have the group's number of ranks.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::bad_layout that names both numbers, or errc::ranks_disagree if ranks
-///         do something else; on every rank
+///         make different calls; on every rank
 void check_world(group auto const& world, layout const& layout) {
     agree_to_run(world, "check_world of a layout", 0, attempt([&] {
                      check_ranks("a layout of " + counted(layout.tensors.size(), "tensor"),

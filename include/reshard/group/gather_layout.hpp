@@ -28,16 +28,17 @@ namespace detail {
 
 /// The lowest rank with a digest, if any.
 ///
-/// \throws error with errc::ranks_disagree if two ranks gave different digests
+/// \throws error with errc::ranks_disagree if two ranks have different digests
 RESHARD_DECL std::optional<std::size_t> first_teller(vector<std::string> const& digests,
                                                      std::string_view noun);
 
 RESHARD_DECL std::string digest_text(std::string const& bytes);
 
-/// Sends the layout that some ranks know to every rank. std::nullopt if no rank knows a layout.
+/// Sends a layout that only some ranks know to every rank. Returns std::nullopt if no rank knows
+/// it.
 ///
-/// \param digests of each rank, `digest_text` of its layout, or an empty text
-/// \par Collective every rank of the group, in the same order, if only some ranks know one
+/// \param digests for each rank, `digest_text` of its layout, or an empty text
+/// \par Collective every rank of the group, in the same order, if only some ranks know the layout
 std::optional<layout> share_known(group auto const& world, std::optional<layout> own_layout,
                                   vector<std::string> const& digests, std::string_view noun) {
     auto const first = first_teller(digests, noun);
@@ -50,46 +51,47 @@ std::optional<layout> share_known(group auto const& world, std::optional<layout>
     return own_layout;
 }
 
-/// A tensor as one rank sees it, with the beginning of each of its shards.
+/// A tensor on one rank, with the offsets of its shards.
 struct cut_tensor {
     std::string key;
     data_type dtype{};
     index_vector shape;             ///< global
-    vector<vector<index_t>> begins; ///< along each axis, ascending, each once
+    vector<vector<index_t>> begins; ///< the distinct offsets along each axis, ascending
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.dtype, self.shape, self.begins);
     }
 };
 
-/// The tensors of some shards, in the order of their keys.
+/// The tensors of these shards, in the order of their keys.
 ///
-/// \throws error with errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors
+/// \throws error with errc::shape_mismatch or errc::dtype_mismatch if two shards with one key
+///         belong to different tensors
 RESHARD_DECL vector<cut_tensor> cuts_of(vector<shard_descriptor> const& shards);
 
-/// The catalog of all ranks' tensors; element `r` is from rank `r`.
+/// The catalog of the tensors of all ranks; `ranks[r]` is from rank `r`.
 ///
-/// \throws error with errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors;
-///         it names both ranks
+/// \throws error with errc::shape_mismatch or errc::dtype_mismatch if two ranks have different
+///         tensors with the same key; the message names both ranks
 RESHARD_DECL catalog merge_cuts(vector<vector<cut_tensor>> const& ranks);
 
 /// The known facts about one side of a call.
 struct side_facts {
-    layout const* known = nullptr; ///< null if no rank knows it
-    vector<std::string> cuts;      ///< of each rank, as bytes, if `known` is null
+    layout const* known = nullptr; ///< null if no rank knows the layout
+    vector<std::string> cuts;      ///< for each rank, its tensors as bytes; only if `known` is null
 };
 
-/// The result of `gather_layout`, for ranks that have agreed on the call.
+/// The result of `gather_layout`. All ranks have already agreed on the call.
 ///
 /// \par Collective every rank of the group, in the same order
 layout layout_of_all(group auto const& world, vector<shard_descriptor> const& shards) {
     return layout_of(gather_values(world, shards));
 }
 
-/// The report of a rank on one side: the digest of a layout that it knows, or its own shards.
+/// A rank's notice about one side: the digest of the layout that it knows, or its own shards.
 struct layout_notice {
     std::string digest;              ///< empty if the rank knows no layout
-    vector<shard_descriptor> shards; ///< of a rank that knows none
+    vector<shard_descriptor> shards; ///< empty if the rank knows the layout
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.digest, self.shards); }
 };
@@ -97,25 +99,27 @@ struct layout_notice {
 RESHARD_DECL layout_notice notice_of(std::optional<layout> const& layout,
                                      vector<shard_descriptor> shards);
 
-/// The digest of each rank.
+/// The digest in each notice.
 RESHARD_DECL vector<std::string> digests_of(vector<layout_notice> const& notices);
 
-/// The layout of the shards of all ranks.
+/// The layout of the shards in all notices.
 ///
 /// \throws error as `layout_of`
 RESHARD_DECL layout layout_of_notices(vector<layout_notice> const& notices);
 
-/// The layout of a side, on every rank, after all ranks have reported.
+/// The layout of a side, on every rank. `notices` are the notices of all ranks.
 ///
 /// \par Collective every rank of the group, in the same order, if only some ranks know a layout
-/// \throws error on every rank: as `layout_of`; errc::ranks_disagree if they know different layouts
+/// \throws error on every rank: as `layout_of`; errc::ranks_disagree if ranks know different
+///         layouts
 layout layout_told(group auto const& world, std::optional<layout> layout,
                    vector<layout_notice> const& notices, std::string_view noun) {
     auto match = share_known(world, std::move(layout), digests_of(notices), noun);
     return match ? *std::move(match) : layout_of_notices(notices);
 }
 
-/// The layout of a side, on every rank: one that ranks know, or the layout of their shards.
+/// The layout of a side, on every rank: the layout that ranks know, or else the layout of their
+/// shards.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `layout_told`
@@ -127,12 +131,12 @@ layout layout_of_ranks(group auto const& world, std::optional<layout> layout,
 
 } // namespace detail
 
-/// The layout of all ranks' shards together, equal on every rank.
+/// The layout of the shards of all ranks. It is equal on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \post   rank `r` is holder `r` of the result
-/// \throws error as `layout_of`, on every rank: one key with two global shapes or data types;
-///         errc::ranks_disagree if ranks do something else
+/// \throws error as `layout_of`, on every rank, if a key has two global shapes or data types;
+///         errc::ranks_disagree if ranks make different calls
 layout gather_layout(group auto const& world, vector<shard_descriptor> const& shards) {
     detail::agree_to_run(world, "gather_layout", 0);
     return detail::layout_of_all(world, shards);

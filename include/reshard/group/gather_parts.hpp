@@ -16,17 +16,17 @@
 #include <string>
 
 /// \file
-/// Finds the tensor that the parts of all ranks make up. The parts need not be equal.
+/// Finds the tensor that the parts of all ranks form. Parts may have different extents.
 
 namespace reshard::detail {
 
-/// A tensor as its rank has it.
+/// A rank's part of a tensor.
 struct local_part {
     std::string key;
     data_type dtype{};
-    index_vector shape;                   ///< of this rank's part
-    std::optional<std::size_t> axis = {}; ///< along which the parts of all ranks follow each other;
-                                          ///< nothing: every rank has a copy
+    index_vector shape;                   ///< the shape of this rank's part
+    std::optional<std::size_t> axis = {}; ///< the axis along which the parts follow each other;
+                                          ///< std::nullopt: every rank has a copy
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.dtype, self.shape, self.axis);
@@ -37,27 +37,28 @@ struct local_part {
 
 RESHARD_DECL void check_part(local_part const& local);
 
-/// Refuses two parts of one key that cannot belong to one tensor; the second part is from `rank`.
+/// Throws if two parts with one key cannot belong to one tensor. `rank` has the second part.
 RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& local_part,
                                     std::size_t rank);
 
-/// Refuses lists of different keys; the second list is from `rank`.
+/// Throws if two lists have different keys. `rank` has the second list.
 RESHARD_DECL void check_same_keys(vector<local_part> const& first, vector<local_part> const& parts,
                                   std::size_t rank);
 
-/// The descriptor of rank `rank`'s part number `i`, from all parts.
+/// The descriptor of part number `i` of rank `rank`. `parts` are the parts of all ranks.
 RESHARD_DECL shard_descriptor place_part(vector<vector<local_part>> const& parts, std::size_t rank,
                                          std::size_t i);
 
-/// The descriptors of this rank's parts, in their order, from the parts of all ranks of the group.
+/// The descriptors of this rank's parts, in order. Ranks exchange their parts.
 ///
-/// The group has the ranks that share the tensors, such as a tensor parallel group. Parts may
-/// differ along the axis that they are cut along, and be empty.
+/// The group consists of the ranks that share the tensors, such as a tensor-parallel group. Parts
+/// may have different extents along the axis along which they are cut, and may be empty.
 ///
 /// \par Collective every rank of the group, in the same order; the order of parts does not matter
 /// \throws     error on every rank: with errc::shape_mismatch, errc::dtype_mismatch or
-///             errc::ranks_disagree for parts that do not belong to one tensor, naming key and
-///             ranks; errc::bad_layout for a duplicate key or a negative extent; errc::overflow
+///             errc::ranks_disagree for parts that do not belong to one tensor; the message names
+///             key and ranks; errc::bad_layout for a duplicate key or a negative extent;
+///             errc::overflow
 /// \par Source `shard_weight` of PaddlePaddle, which assumes that all parts are equal and does not
 ///             communicate
 vector<shard_descriptor> gather_parts(group auto const& world, vector<local_part> const& tensors) {

@@ -19,14 +19,14 @@
 #include <string_view>
 
 /// \file
-/// A value of every rank, on every rank.
+/// Sends a value of every rank to every rank.
 
 namespace reshard::detail {
 
-/// The values of all ranks, from their `content_bytes`: numbers, lists, or values that list their
-/// members.
+/// Converts the `content_bytes` of all ranks back to values: numbers, lists, or values that list
+/// their members.
 ///
-/// \throws error with errc::corrupt_file if a rank sends something else
+/// \throws error with errc::corrupt_file for other bytes
 template <class T>
 vector<T> values_of_ranks(vector<std::string> const& texts) {
     vector<T> values;
@@ -35,7 +35,7 @@ vector<T> values_of_ranks(vector<std::string> const& texts) {
     return values;
 }
 
-/// The argument of this call on each rank, in the order of ranks.
+/// The values that all ranks pass to this call, in the order of ranks.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `values_of_ranks`
@@ -44,13 +44,18 @@ vector<T> gather_values(Group const& world, T const& value) {
     return values_of_ranks<T>(world.all_gather(content_bytes(value)));
 }
 
-/// A value by its name: `iteration`, `args`. Only the caller knows its meaning.
+/// \pre `values` is not empty
+inline index_t largest(vector<index_t> const& values) {
+    return *std::max_element(values.begin(), values.end());
+}
+
+/// A named value: `iteration`, `args`. Only the caller knows its meaning.
 struct common_value {
     std::string_view name;
     std::string_view bytes;
 };
 
-/// The name and digest of a value.
+/// The size and digest of a value.
 struct value_digest {
     std::uint64_t bytes = 0;
     std::uint64_t digest = 0;
@@ -64,20 +69,21 @@ using value_digests = std::map<std::string, value_digest, std::less<>>;
 
 RESHARD_DECL value_digests digests_of(vector<common_value> const& values);
 
-/// Fails for the first name, in the order of the names, that differs between the two ranks.
+/// Throws for the first name, in alphabetical order, whose value differs between rank 0 and `rank`.
 RESHARD_DECL void compare_values(value_digests const& first, value_digests const& digests,
                                  std::size_t rank);
 
-/// Refuses values that are not the same on every rank.
+/// Throws if values are not the same on every rank.
 ///
-/// Ranks exchange only digests, and names only if something differs.
+/// Ranks exchange only digests, and names only if a digest differs.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws     error with errc::ranks_disagree that names the value and two ranks, or says that
-///             ranks do something else; on every rank
-/// \par Source common state of Megatron-Core, which writes rank 0's even if the others differ
+///             ranks make different calls; on every rank
+/// \par Source common state of Megatron-Core, which writes the value of rank 0 even if other values
+///             differ
 void check_common(group auto const& world, vector<common_value> const& values) {
-    agree_to_run(world, "check_common", 0); // the names of values that differ need another exchange
+    agree_to_run(world, "check_common", 0); // differing values need another exchange for names
     value_digests const own_digests = digests_of(values);
     auto const digests = gather_values(world, digest_of_all(own_digests));
     if (std::count(digests.begin(), digests.end(), digests.front()) ==

@@ -16,10 +16,10 @@
 
 namespace reshard::detail {
 
-/// How long a rank waits for others: a number of seconds, or a `std::chrono::duration`. More than
-/// 1e9 seconds, including infinity, become 1e9: no clock overflows with that.
+/// The time that a rank waits for other ranks: a number of seconds, or a `std::chrono::duration`.
+/// More than 1e9 seconds, including infinity, become 1e9, which does not overflow any clock.
 ///
-/// \throws error with errc::usage for a negative value, or not a number
+/// \throws error with errc::usage for a negative value or NaN
 struct wait_duration {
     constexpr wait_duration(double number_of_seconds = 0)
         : seconds(std::min(number_of_seconds, 1e9)) {
@@ -47,8 +47,8 @@ namespace reshard {
 
 /// Processes that call the same functions in the same order.
 ///
-/// `rank()` counts from 0 to `size() - 1`. `all_gather(bytes)` is collective: it gives every rank
-/// the texts of all ranks, in the order of ranks; they may differ in length.
+/// `rank()` returns 0 to `size() - 1`. `all_gather(bytes)` is collective: it returns the texts of
+/// all ranks on every rank, in the order of ranks. Texts may differ in length.
 ///
 /// \par Models `solo` (one process, no MPI), `mpi_group` (a Boost.MPI communicator)
 template <class G>
@@ -71,8 +71,7 @@ static_assert(group<solo>);
 
 namespace reshard::detail {
 
-/// A group without its type, for code that is compiled once. It keeps a copy of the group and
-/// gathers with it.
+/// A group of any type, for code that is compiled once. It keeps a copy of the group.
 class any_group {
 public:
     template <group Group>
@@ -94,7 +93,7 @@ private:
 
 static_assert(group<any_group>);
 
-/// The same group, with a limit on how long its ranks wait for each other.
+/// The same group with a limit for the time that ranks wait for each other.
 template <group Group>
 Group with_deadline(Group const& world, wait_duration longest) {
     if constexpr (requires { world.with_deadline(longest); })

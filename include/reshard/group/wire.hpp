@@ -17,8 +17,8 @@
 #include <string>
 
 /// \file
-/// Values in archives of Boost.Serialization, and so in messages of Boost.MPI. An archive has the
-/// number of a value's bytes, then the bytes. An archive of text holds the bytes as numbers.
+/// Stores values in archives of Boost.Serialization, and thus in messages of Boost.MPI. An archive
+/// has the number of bytes of a value, then the bytes. A text archive writes the bytes as numbers.
 
 namespace reshard::detail {
 
@@ -38,7 +38,8 @@ T from_archived_bytes(std::string const& bytes) {
         return content_from<T>(bytes, form_of<T>.name);
 }
 
-/// \par Units the text grows by the bytes that were read, even if its stated length is larger
+/// \par Units bytes; the text grows with the bytes that were read, even if the archive states a
+///            larger length
 std::string read_bytes(auto& archive) {
     std::uint64_t left = 0;
     archive >> left;
@@ -70,10 +71,10 @@ struct tracking_level_impl<T const> {
     static constexpr int value = track_never;
 };
 
-/// `archive << value` and `archive >> value`. Boost passes a `version_type`, so this is a better
-/// match than its own function for all types.
+/// Implements `archive << value` and `archive >> value`. Boost passes a `version_type`, so this
+/// function is a better match than Boost's function for all types.
 ///
-/// \throws reshard::error on reading, as `from_bytes`; the value is left alone
+/// \throws reshard::error when reading, as `from_bytes`; the value does not change then
 template <class Archive, reshard::detail::storable T>
 void serialize(Archive& archive, T& value, version_type) {
     if constexpr (Archive::is_saving::value) {

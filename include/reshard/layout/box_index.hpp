@@ -13,17 +13,20 @@
 #include <utility>
 
 /// \file
-/// Which of many boxes overlap a given one, without looking at all of them.
+/// A search index of boxes: finds the boxes that overlap a given box without looking at all of
+/// them.
 
 namespace reshard::detail {
 
 /// A static search tree over the boxes of one tensor.
 ///
-/// Boxes are halved at the median of the axis along which they are spread most; each node knows the
-/// box around its part. Nodes are in preorder, each with the index after its subtree, so that a
-/// query is one loop. If shards do not overlap, a query that finds k of them costs O(log n + k).
+/// The boxes are split into halves at the median along the axis on which they are spread most. Each
+/// node stores the smallest box around its boxes. Nodes are in preorder, and each stores the index
+/// after its subtree, so that a query is one loop. If shards do not overlap, a query that finds k
+/// of them costs O(log n + k).
 ///
-/// \par Source the packed R-tree idea (bulk loading by sort and tile), here constexpr and 64-bit
+/// \par Source the packed R-tree (bulk loading by sort and tile), here constexpr and with 64-bit
+///             numbers
 class box_index {
 public:
     constexpr box_index() = default;
@@ -43,8 +46,8 @@ public:
     constexpr box operator[](std::size_t i) const { return boxes_[i]; }
     constexpr box_list const& boxes() const { return boxes_; }
 
-    /// Calls `visit(i, common)` for each box that shares elements with `region`, in no special
-    /// order; `common` is the box of shared elements.
+    /// Calls `visit(i, common)` for each box that shares elements with `region`, in any order;
+    /// `common` is the box of shared elements.
     ///
     /// \pre `region` and the boxes have the same number of axes
     constexpr void for_each_overlap(box const& region, overlap_visitor visit) const {
@@ -62,7 +65,7 @@ public:
         }
     }
 
-    /// The numbers of the boxes that share elements with `region`, ascending.
+    /// The numbers of the boxes that share elements with `region`, in ascending order.
     ///
     /// \pre `region` and the boxes have the same number of axes
     constexpr vector<std::uint32_t> overlapping(box const& region) const {
@@ -74,14 +77,14 @@ public:
 
 private:
     struct node {
-        std::size_t first;  ///< of `order_`
-        std::size_t last;   ///< after the last one
-        std::size_t behind; ///< the node that follows this one's subtree
+        std::size_t first;  ///< the first index in `order_`
+        std::size_t last;   ///< the index after the last one
+        std::size_t behind; ///< the node after this node's subtree
     };
 
     static constexpr std::size_t leaf_size = 4;
 
-    /// The smallest box around the boxes `order_[first]` to `order_[last - 1]`.
+    /// The smallest box that contains the boxes `order_[first]` to `order_[last - 1]`.
     constexpr box around(std::size_t first, std::size_t last) const {
         box result = boxes_[order_[first]];
         for (std::size_t i = first + 1; i < last; ++i)
@@ -89,8 +92,8 @@ private:
         return result;
     }
 
-    /// The axis along which the first elements of the boxes lie furthest apart, relative to the
-    /// widths of the boxes.
+    /// The axis along which the offsets of the boxes are furthest apart, relative to the extents of
+    /// the boxes.
     constexpr std::size_t widest_axis(std::size_t first, std::size_t last,
                                       box const& around) const {
         std::size_t widest = 0;
@@ -109,7 +112,7 @@ private:
         return widest;
     }
 
-    /// Appends the node of the boxes `order_[first]` to `order_[last - 1]` and its subtree.
+    /// Appends the node of the boxes `order_[first]` to `order_[last - 1]`, and its subtree.
     constexpr void build(std::size_t first, std::size_t last) {
         std::size_t const at = nodes_.size();
         nodes_.push_back({first, last, 0});

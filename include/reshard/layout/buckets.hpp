@@ -11,12 +11,12 @@
 #include <cstdint>
 
 /// \file
-/// Regions of a tensor sorted into buckets of about their own size.
+/// Sorts the regions of a tensor into buckets of about the same size as the regions.
 
 namespace reshard::detail {
 
-/// How often each axis is halved. The axis then has `2^level` buckets, or fewer if rounding up
-/// leaves no elements for the last.
+/// For each axis, how often it is halved. The axis then has `2^level` buckets, or fewer if rounding
+/// up leaves no elements for the last ones.
 using bucket_level = index_vector;
 
 /// The extent of a bucket: `extent / 2^level`, rounded up, and at least 1.
@@ -24,7 +24,8 @@ constexpr index_t bucket_extent(index_t extent, index_t level) {
     return std::max<index_t>(1, ((extent - 1) >> level) + 1);
 }
 
-/// Calls `visit` for the buckets that agree with `bucket` along the axes before `axis`.
+/// Calls `visit` for the buckets that share elements with `region` and that have the indices of
+/// `bucket` along all axes before `axis`.
 constexpr void visit_buckets(box const& region, index_vector const& extents, std::size_t axis,
                              index_vector& bucket, auto& visit) {
     if (axis == extents.size())
@@ -36,9 +37,9 @@ constexpr void visit_buckets(box const& region, index_vector const& extents, std
     }
 }
 
-/// The finest level on which a bucket is at least as large as `region`, so that the region touches
-/// at most two buckets along an axis. A level has no more than `most` buckets: otherwise a sliver
-/// of a tensor would make every rank that wants the whole tensor search one bucket for each
+/// The finest level at which a bucket is at least as large as `region`, so that the region overlaps
+/// at most two buckets along each axis. A level has at most `most` buckets. Without this limit, one
+/// tiny region would force every rank that wants the whole tensor to search a bucket for each
 /// element.
 ///
 /// \pre `contains(whole(shape), region)` and `most > 0`
@@ -59,8 +60,8 @@ constexpr bucket_level level_of(box const& region, index_vector const& shape, in
     return levels;
 }
 
-/// Calls `visit(bucket)`, with the bucket's index along each axis, for the buckets that share
-/// elements with `region`.
+/// Calls `visit(bucket)` for each bucket that shares elements with `region`; `bucket` has the
+/// bucket's index along each axis.
 ///
 /// \pre `region` is not empty, and `contains(whole(shape), region)`
 constexpr void for_each_bucket(box const& region, index_vector const& shape,

@@ -18,21 +18,22 @@
 #include <utility>
 
 /// \file
-/// The facts about a state dict that a program needs: keys, shapes, data types, parts along each
-/// axis.
+/// The facts about a state dict that a program needs: keys, shapes, data types, and the number of
+/// parts along each axis.
 
 namespace reshard {
 
 namespace detail {
 
-/// A tensor of blocks along an axis; each block has a part of each of several other tensors.
+/// A fused tensor: it consists of blocks along an axis, and each block has a part of each of
+/// several other tensors.
 ///
-/// Whether its shards suit a tensor-parallel job depends on the number of parts that it was made
-/// for. Its elements do not show that number.
+/// The number of blocks shows for how many tensor-parallel ranks the tensor was made. Its elements
+/// do not show that number.
 struct fused_tensor {
     index_t axis = 0;
-    index_t blocks = 1; ///< one for each rank that it was cut for
-    std::string macro;  ///< how a program writes it: `fused_ffn, axis=0`
+    index_t blocks = 1; ///< one block for each rank for which it was made
+    std::string macro;  ///< the macro in a program: `fused_ffn, axis=0`
 
     auto operator<=>(fused_tensor const&) const = default;
 };
@@ -40,12 +41,12 @@ struct fused_tensor {
 /// Fused tensors by key.
 using fused_tensors = std::map<std::string, fused_tensor, std::less<>>;
 
-/// A rank that holds several parts of a tensor along one axis. If it exists, parts and ranks do not
-/// correspond.
+/// Records a rank that holds several parts of a tensor along one axis. If there is one, parts and
+/// ranks do not correspond one to one.
 struct scattered_parts {
     std::uint8_t axes = 0;  ///< bit `i` is set if a rank holds several parts along axis `i`
     holder_t rank = 0;      ///< such a rank, along the first such axis
-    std::uint32_t held = 0; ///< how many parts it holds there
+    std::uint32_t held = 0; ///< the number of parts that the rank holds along that axis
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.axes, self.rank, self.held);
@@ -56,14 +57,14 @@ struct scattered_parts {
 
 } // namespace detail
 
-/// One tensor as a program sees it.
+/// One tensor as programs see it.
 struct catalog_entry {
     std::string key;
     data_type dtype{};
     index_vector shape;      ///< global
-    index_vector parts;      ///< the number of parts along each axis: 1 if it is not cut
+    index_vector parts;      ///< the number of parts along each axis: 1 if the axis is not cut
     std::uint8_t uneven = 0; ///< bit `i` is set if the parts along axis `i` are not equal
-    detail::scattered_parts scattered = {}; ///< for ranks with several parts along an axis
+    detail::scattered_parts scattered = {}; ///< set if a rank holds several parts along an axis
 
     /// Whether the parts along an axis are equal.
     ///
@@ -84,7 +85,7 @@ struct catalog_entry {
     constexpr bool operator==(catalog_entry const&) const = default;
 };
 
-/// \throws error with errc::bad_layout or errc::overflow if such a tensor is impossible, or the
+/// \throws error with errc::bad_layout or errc::overflow if the tensor is not valid, or if the
 ///         parts do not fit its axes
 constexpr void validate(catalog_entry const& entry) {
     detail::check_tensor(entry.key, entry.dtype, entry.shape);
@@ -97,7 +98,8 @@ constexpr void validate(catalog_entry const& entry) {
 
 namespace detail {
 
-/// The element with a key in a list that is sorted by key, or the end.
+/// Finds the element with a given key in a list that is sorted by key; returns the end if there is
+/// none.
 template <class Keyed>
 constexpr auto find_tensor(vector<Keyed> const& tensors, std::string_view key) {
     auto const position = std::lower_bound(
@@ -106,7 +108,7 @@ constexpr auto find_tensor(vector<Keyed> const& tensors, std::string_view key) {
     return position != tensors.end() && position->key == key ? position : tensors.end();
 }
 
-/// Refuses keys out of order, and therefore also a key that occurs twice.
+/// Throws if keys are out of order. This includes duplicate keys.
 constexpr void check_sorted(auto const& list) {
     for (std::size_t i = 1; i < list.size(); ++i)
         if (!(list[i - 1].key < list[i].key))
@@ -120,7 +122,7 @@ class catalog {
 public:
     constexpr catalog() = default;
 
-    /// \throws error with errc::bad_layout when a key appears twice
+    /// \throws error with errc::bad_layout if a key appears twice
     constexpr explicit catalog(vector<catalog_entry> entries) : entries_(std::move(entries)) {
         detail::sort_by(entries_, [](auto const& a, auto const& b) { return a.key < b.key; });
         for (std::size_t i = 1; i < entries_.size(); ++i)
@@ -128,7 +130,7 @@ public:
                 fail(errc::bad_layout, "'", entries_[i].key, "' appears twice in the catalog");
     }
 
-    /// The entry of that key, or null.
+    /// The entry with that key, or null.
     constexpr catalog_entry const* find(std::string_view key) const {
         auto const tensor = detail::find_tensor(entries_, key);
         return tensor != entries_.end() ? &*tensor : nullptr;
@@ -155,12 +157,12 @@ inline constexpr stored_form form_of<catalog>{"catalog", 3};
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout if keys are out of order, or one occurs twice
+/// \throws error with errc::bad_layout if keys are out of order or if a key appears twice
 constexpr void validate(catalog const& catalog) { detail::check_sorted(catalog); }
 
 namespace detail {
 
-/// Whether these are the offsets of equal parts of an axis of that extent.
+/// True if `begins` are the offsets of equal parts of an axis of that extent.
 constexpr bool are_even(vector<index_t> const& begins, index_t extent) {
     auto const count = static_cast<index_t>(begins.size());
     if (count > 1 && extent % count != 0)
@@ -171,7 +173,7 @@ constexpr bool are_even(vector<index_t> const& begins, index_t extent) {
     return true;
 }
 
-/// Records that a rank holds `held_count` parts along an axis, if there are several.
+/// Records that a rank holds `held_count` parts along an axis, if it holds several.
 constexpr void add_held(catalog_entry& entry, std::size_t axis, holder_t rank,
                         std::size_t held_count) {
     if (held_count < 2)
@@ -181,7 +183,7 @@ constexpr void add_held(catalog_entry& entry, std::size_t axis, holder_t rank,
     entry.scattered.axes = static_cast<std::uint8_t>(entry.scattered.axes | 1u << axis);
 }
 
-/// Records into how many parts an axis is cut, if at all.
+/// Records the number of parts along an axis.
 ///
 /// \pre the preceding axes have been added
 constexpr void add_parts(catalog_entry& entry, std::size_t axis, index_t count, bool is_even) {

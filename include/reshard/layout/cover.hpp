@@ -19,28 +19,28 @@
 #include <utility>
 
 /// \file
-/// Whether the shards of a tensor cover it, and cover each element once.
+/// Checks that the shards of a tensor cover it, and that they hold each element once.
 
 namespace reshard::detail {
 
-/// The different boxes of a list, and the index among them of each box of the list.
+/// The distinct boxes of a list, and for each box of the list its index among them.
 ///
-/// Equal boxes are replicas: legal everywhere, and one of them is the main copy.
+/// Equal boxes are replicas. Replicas are always legal; one of them is the main copy.
 struct distinct_boxes {
-    box_list boxes;              ///< in the order in which they came first
-    vector<axis_cycles> cycles;  ///< of `boxes`; empty if all are whole
+    box_list boxes;              ///< in the order of their first occurrence
+    vector<axis_cycles> cycles;  ///< the cycles of `boxes`; empty if no box is cyclic
     vector<std::uint32_t> which; ///< for each given box, its index in `boxes`
 };
 
-/// The different boxes among the given ones.
+/// Finds the distinct boxes of a list.
 ///
-/// \param cycles the axes along which each box is blocks; empty if all are whole
-/// \post `result.boxes[result.which[i]] == given[i]`, and no box appears twice in `result.boxes`
+/// \param cycles the axes along which each box consists of blocks; empty if no box is cyclic
+/// \post `result.boxes[result.which[i]] == boxes[i]`, and no box appears twice in `result.boxes`
 constexpr distinct_boxes distinct(box_list const& boxes, vector<axis_cycles> const& cycles = {}) {
     distinct_boxes result{box_list(boxes.ndim()), {}, {}};
     result.which.reserve(boxes.size());
     class_table numbers;
-    vector<std::uint32_t> first; // by number
+    vector<std::uint32_t> first; // for each number, the first box that has it
     for (std::uint32_t i = 0; i < boxes.size(); ++i) {
         hasher digest;
         boxes.add_to(digest, i);
@@ -61,11 +61,11 @@ constexpr distinct_boxes distinct(box_list const& boxes, vector<axis_cycles> con
     return result;
 }
 
-/// A fault of a set of boxes as a cover of a region.
+/// A reason why boxes do not cover a region exactly once.
 struct cover_fault {
     enum class kind { gap, overlap } type;
-    box where;               ///< elements that nobody, or more than one box, holds
-    std::uint32_t first = 0; ///< of an overlap: the two boxes
+    box where;               ///< elements that no box holds, or that two boxes hold
+    std::uint32_t first = 0; ///< for an overlap: the numbers of the two boxes
     std::uint32_t second = 0;
 
     constexpr bool operator==(cover_fault const&) const = default;
@@ -77,7 +77,8 @@ struct open_region {
     vector<std::uint32_t> over;
 };
 
-/// A `region` inside `whole_region`, with the boxes that share elements with it.
+/// The region `region`, with those boxes of `whole_region` that share elements with it.
+/// `whole_region` contains `region`.
 constexpr open_region part_of(open_region const& whole_region, box const& region,
                               box_index const& index) {
     open_region result{region, {}};
@@ -87,7 +88,7 @@ constexpr open_region part_of(open_region const& whole_region, box const& region
     return result;
 }
 
-/// The borders of boxes across `axis` that cut the region.
+/// The offsets and ends of boxes along `axis` that lie inside the region.
 constexpr vector<index_t> borders_of(open_region const& open, box_index const& index,
                                      std::size_t axis) {
     vector<index_t> borders;
@@ -100,9 +101,9 @@ constexpr vector<index_t> borders_of(open_region const& open, box_index const& i
     return borders;
 }
 
-/// Halves a region at the middle border across the axis that has the most borders.
+/// Splits a region at the median border along the axis with the most borders.
 ///
-/// \pre some box shares elements with the region, and none holds all of it
+/// \pre some box shares elements with the region, and no box contains the whole region
 constexpr std::pair<open_region, open_region> halves_of(open_region const& open,
                                                         box_index const& index) {
     vector<index_t> borders;
@@ -122,8 +123,8 @@ constexpr std::pair<open_region, open_region> halves_of(open_region const& open,
     return {part_of(open, before, index), part_of(open, behind, index)};
 }
 
-/// Extends `gap`, which shares elements with no box, as far as possible in `region`, last axis
-/// first.
+/// Extends `gap`, which shares no elements with any box, as far as possible within `region`. Starts
+/// with the last axis.
 constexpr box grown(box gap, box const& region, box_index const& index) {
     for (std::size_t axis = gap.ndim(); axis-- > 0;) {
         box line = gap;
@@ -142,11 +143,11 @@ constexpr box grown(box gap, box const& region, box_index const& index) {
     return gap;
 }
 
-/// Some elements of `region` that no box of `index` holds, as a box of maximal size; std::nullopt
-/// if every element is held. The boxes may share elements.
+/// A box of maximal size in `region` whose elements no box of `index` holds; std::nullopt if every
+/// element is held. The boxes may overlap.
 ///
-/// \par Source the k-d partition of Overmars and Yap, which stops when one box holds a part: n log
-///             n steps for n boxes of a grid, and no recursion
+/// \par Source the k-d partition of Overmars and Yap, which stops at a region that one box
+///             contains: n log n steps for n boxes of a grid, and no recursion
 constexpr std::optional<box> uncovered(box const& region, box_index const& index) {
     vector<open_region> open;
     open.push_back({region, index.overlapping(region)});
@@ -165,10 +166,11 @@ constexpr std::optional<box> uncovered(box const& region, box_index const& index
     return std::nullopt;
 }
 
-/// A box for each given box, so that boxes that share elements have boxes that do: positions are
-/// counted modulo the steps of blocks, if some boxes are blocks along an axis.
+/// Replaces each box by a small box, such that boxes with shared elements still overlap. If some
+/// boxes consist of blocks along an axis, the small boxes use positions modulo the blocks' period.
 ///
-/// Blocks that are dealt out share few elements with others, although the boxes around them do.
+/// Cyclic blocks share few elements, although their enclosing boxes overlap. The small boxes rule
+/// out most of these pairs.
 constexpr box_list modular_boxes(box_list const& boxes, vector<axis_cycles> const& cycles) {
     index_vector period = index_vector::filled(boxes.ndim(), 0), first = period;
     for (std::size_t i = 0; i < cycles.size(); ++i)
@@ -186,7 +188,7 @@ constexpr box_list modular_boxes(box_list const& boxes, vector<axis_cycles> cons
         for (std::size_t axis = 0; axis < region.ndim(); ++axis)
             if (index_t const n = period[axis]; n > 0) {
                 index_t const begin = ((region.offset[axis] - first[axis]) % n + n) % n;
-                bool const is_round = begin + region.shape[axis] > n; // then it counts as all
+                bool const is_round = begin + region.shape[axis] > n; // wraps around: use all of it
                 region.offset[axis] = is_round ? 0 : begin;
                 region.shape[axis] = is_round ? n : region.shape[axis];
             }
@@ -197,8 +199,8 @@ constexpr box_list modular_boxes(box_list const& boxes, vector<axis_cycles> cons
 
 /// The first pair of boxes that share elements, or std::nullopt.
 ///
-/// \param cycles the axes along which each box is blocks; empty if all are whole. Then `where` is
-///               the box around what they share.
+/// \param cycles the axes along which each box consists of blocks; empty if no box is cyclic. With
+///               cycles, `where` is a box that contains the shared elements.
 constexpr std::optional<cover_fault> find_overlap(box_index const& index,
                                                   vector<axis_cycles> const& cycles = {}) {
     box_index modular;
@@ -222,12 +224,12 @@ constexpr std::optional<cover_fault> find_overlap(box_index const& index,
     return std::nullopt;
 }
 
-/// Elements of `region` that no box holds, as a box of maximal size, or std::nullopt.
+/// A box of maximal size in `region` whose elements no box holds, or std::nullopt.
 ///
-/// \pre        the boxes share no elements, and all lie inside `region`
-/// \throws     error with errc::overflow when `region` has more than 2^63 - 1 elements
-/// \par Source counting elements first keeps a cover of n boxes at O(n log n); comparing every pair
-///             takes minutes at a thousand ranks (PyTorch issue 163548)
+/// \pre        the boxes share no elements, and `region` contains all of them
+/// \throws     error with errc::overflow if `region` has more than 2^63 - 1 elements
+/// \par Source counting elements first keeps the check of n boxes at O(n log n); comparing every
+///             pair takes minutes with a thousand ranks (PyTorch issue 163548)
 constexpr std::optional<cover_fault> find_gap(box const& region, box_index const& index) {
     index_t held_count = 0;
     for (std::size_t i = 0; i < index.size(); ++i)
@@ -239,11 +241,11 @@ constexpr std::optional<cover_fault> find_gap(box const& region, box_index const
     return cover_fault{cover_fault::kind::gap, *gap, 0, 0};
 }
 
-/// The fault that keeps the distinct boxes of `index` from holding each element of `region` exactly
-/// once.
+/// The first reason why the distinct boxes of `index` do not hold each element of `region` exactly
+/// once, or std::nullopt.
 ///
-/// \pre    all boxes lie inside `region`
-/// \throws error with errc::overflow when `region` has more than 2^63 - 1 elements
+/// \pre    `region` contains all boxes
+/// \throws error with errc::overflow if `region` has more than 2^63 - 1 elements
 constexpr std::optional<cover_fault> find_cover_fault(box const& region, box_index const& index) {
     auto const overlap = find_overlap(index);
     return overlap ? overlap : find_gap(region, index);

@@ -15,23 +15,24 @@
 #include <string_view>
 
 /// \file
-/// One shard without its data: which part of which tensor a holder has.
+/// Describes a shard without its data: the elements of a tensor that a holder has.
 
 namespace reshard {
 
-/// A part of a global tensor: a box of it, a flat range of that box, or blocks of it at equal
-/// distances.
+/// A shard of a global tensor: a box of the tensor, a flat range of such a box, or regularly spaced
+/// blocks of such a box.
 ///
 /// \par Units  elements
-/// \par Source ShardedWeightDesc of PaddlePaddle Flex Checkpoint; here with the data type, and with
-///             the flat range as a part of the identity
+/// \par Source ShardedWeightDesc of PaddlePaddle Flex Checkpoint; here the data type is included,
+///             and the flat range is a part of the identity
 struct shard_descriptor {
     std::string key;
     data_type dtype{};
     index_vector global_shape;
     box region;
-    std::optional<flat_range> flat{}; ///< counted in the row-major order of `region`
-    detail::axis_cycles cycles{};     ///< the axes along which the shard is only blocks of `region`
+    std::optional<flat_range> flat{}; ///< positions in the row-major order of `region`
+    detail::axis_cycles cycles{};     ///< the axes along which the shard has only blocks of
+                                      ///< `region`
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.dtype, self.global_shape, self.region, self.flat, self.cycles);
@@ -47,8 +48,8 @@ inline constexpr stored_form form_of<shard_descriptor>{"shard"};
 
 } // namespace detail
 
-/// The shape of the tensor that holds the shard: the region's, one axis if the shard is flat, and
-/// the shape of blocks side by side if it is cyclic.
+/// The shape of the local tensor that stores the shard. It is the shape of the region. A flat shard
+/// has one axis, and a cyclic shard has the shape of its packed blocks.
 ///
 /// \pre the shard passes `check`
 constexpr index_vector local_shape(shard_descriptor const& shard) {
@@ -56,13 +57,14 @@ constexpr index_vector local_shape(shard_descriptor const& shard) {
                       : detail::held_shape(shard.region, shard.cycles);
 }
 
-/// One line: `w: bfloat16 [4, 6] [0:2, 0:6]`, and ` flat 3:9` if the shard is flat, or ` axis 1: 2
-/// of 4` if it is two of each four elements along that axis.
+/// The shard as one line, for example `w: bfloat16 [4, 6] [0:2, 0:6]`. A flat shard has ` flat 3:9`
+/// at the end. A shard of every first two of four elements along axis 1 has ` axis 1: 2 of 4` at
+/// the end.
 RESHARD_DECL std::string to_string(shard_descriptor const& shard);
 
 namespace detail {
 
-/// \throws error with errc::bad_layout when the shard exceeds the global extent along `axis`
+/// \throws error with errc::bad_layout if the shard exceeds the global extent along `axis`
 constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
     index_t const first = shard.region.offset[axis];
     index_t const extent = shard.region.shape[axis];
@@ -73,7 +75,8 @@ constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
              global);
 }
 
-/// \throws error with errc::bad_layout when blocks do not fit the region, or the shard is also flat
+/// \throws error with errc::bad_layout if blocks do not fit the region, or if the shard is also
+///         flat
 constexpr void check_cycles(shard_descriptor const& shard) {
     if (shard.flat && !shard.cycles.empty())
         fail(errc::bad_layout, "'", shard.key, "': flat range ", *shard.flat, " and blocks along",
@@ -84,7 +87,7 @@ constexpr void check_cycles(shard_descriptor const& shard) {
              " apart, do not fit a region of shape ", shard.region.shape);
 }
 
-/// True if `each` for each element adds up to a number that fits 64 bits.
+/// True if the number of elements times `each` fits 64 bits.
 constexpr bool is_countable(index_vector const& shape, index_t each) {
     if (is_empty(whole(shape)))
         return true;
@@ -94,7 +97,7 @@ constexpr bool is_countable(index_vector const& shape, index_t each) {
     return left > 0;
 }
 
-/// Refuses a tensor whose elements 64 bits cannot count.
+/// Throws if the number of elements of a tensor does not fit 64 bits.
 ///
 /// \pre    no extent is negative
 /// \throws error with errc::overflow that names key and shape
@@ -104,7 +107,7 @@ constexpr void check_count(std::string_view key, index_vector const& shape) {
              std::numeric_limits<index_t>::max(), " elements; its shape must be smaller");
 }
 
-/// Refuses a tensor whose bits 64 bits cannot count.
+/// Throws if the number of bits of a tensor does not fit 64 bits.
 ///
 /// \pre    no extent is negative
 /// \throws error with errc::overflow that names key, shape and data type
@@ -117,10 +120,10 @@ constexpr void check_size(std::string_view key, index_vector const& shape, data_
 
 } // namespace detail
 
-/// Refuses a shard that is not a part of its tensor.
+/// Throws if a shard is not a valid part of its tensor.
 ///
-/// \throws error with errc::bad_layout when key, shapes or flat range contradict each other, or
-///         with errc::overflow when the tensor has more than 2^63 - 1 bits
+/// \throws error with errc::bad_layout if key, shapes or flat range contradict each other, or with
+///         errc::overflow if the tensor has more than 2^63 - 1 bits
 constexpr void check(shard_descriptor const& shard) {
     if (shard.key.empty())
         fail(errc::bad_layout, "a shard of shape ", shard.region.shape, " has no key");
@@ -141,7 +144,7 @@ constexpr void check(shard_descriptor const& shard) {
 
 namespace detail {
 
-/// Refuses an impossible tensor.
+/// Throws if a tensor is not valid.
 ///
 /// \throws error with errc::bad_layout or errc::overflow
 constexpr void check_tensor(std::string const& key, data_type dtype, index_vector const& shape) {

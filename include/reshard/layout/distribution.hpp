@@ -23,8 +23,8 @@
 #include <utility>
 
 /// \file
-/// From a mesh and placements to the box that a rank holds, by arithmetic; and what keeps them from
-/// fitting a tensor.
+/// Computes the box that a rank holds from a mesh and placements, and finds faults in the
+/// placements.
 
 namespace reshard {
 
@@ -33,26 +33,26 @@ namespace detail {
 /// A fault in the placements of a tensor on a mesh.
 struct placement_fault {
     enum class kind {
-        count,         ///< not one placement for each axis of the mesh
-        coordinate,    ///< `only`, or the first block, at one that the mesh axis does not have
+        count,         ///< the number of placements is not the number of mesh axes
+        coordinate,    ///< the mesh axis lacks the coordinate of `only` or of the first block
         axis,          ///< a cut along an axis that the tensor does not have
-        uneven,        ///< an even split that leaves a remainder
-        size_count,    ///< not one size for each rank along the mesh axis
+        uneven,        ///< an even split does not divide the extent
+        size_count,    ///< the number of sizes is not the number of ranks along the mesh axis
         negative_size, ///< a size below zero
-        size_sum,      ///< sizes that do not sum to the extent
-        block,         ///< blocks without elements
-        dealt_out,     ///< a cut of an axis whose blocks another mesh axis has dealt out
+        size_sum,      ///< the sizes do not sum to the extent
+        block,         ///< blocks have no elements
+        dealt_out,     ///< cuts an axis that another mesh axis has already cut into cyclic blocks
     };
 
     kind type{};
     std::size_t mesh_axis = 0;
     index_t wanted = 0; ///< the number that the placement requires
-    index_t there = 0;  ///< what mesh or tensor have
+    index_t there = 0;  ///< the number that the mesh or the tensor has
 
     constexpr bool operator==(placement_fault const&) const = default;
 };
 
-/// The fault if the sizes of `placement` do not divide an extent into `count` parts; else
+/// The fault if the sizes of `placement` do not divide an extent into `count` parts, or
 /// std::nullopt.
 constexpr std::optional<placement_fault>
 find_size_fault(placement const& placement, std::size_t mesh_axis, index_t extent, index_t count) {
@@ -73,7 +73,7 @@ find_size_fault(placement const& placement, std::size_t mesh_axis, index_t exten
     return std::nullopt;
 }
 
-/// The fault if the blocks of `placement` cannot be assigned; else std::nullopt.
+/// The fault if the blocks of `placement` cannot be assigned to ranks, or std::nullopt.
 constexpr std::optional<placement_fault> find_block_fault(placement const& placement,
                                                           std::size_t mesh_axis) {
     if (placement.type == placement::kind::cyclic && placement.block < 1)
@@ -81,8 +81,8 @@ constexpr std::optional<placement_fault> find_block_fault(placement const& place
     return std::nullopt;
 }
 
-/// The fault if `placement` cannot cut each of `extents`; else these become the extents of the
-/// parts, each once.
+/// The fault if `placement` cannot cut one of `extents`. Otherwise replaces `extents` with the
+/// distinct extents of the parts, and returns std::nullopt.
 constexpr std::optional<placement_fault> cut_extents(placement const& placement,
                                                      std::size_t mesh_axis, index_t count,
                                                      vector<index_t>& extents) {
@@ -107,7 +107,7 @@ constexpr std::optional<placement_fault> cut_extents(placement const& placement,
     return std::nullopt;
 }
 
-/// The first fault in this placement of a tensor of that shape, or std::nullopt.
+/// The first fault in these placements for a tensor of that shape, or std::nullopt.
 ///
 /// \pre no extent of the tensor is negative
 constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_shape,
@@ -117,7 +117,7 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
     if (placements.size() != mesh_shape.size())
         return placement_fault{kind::count, 0, static_cast<index_t>(placements.size()),
                                static_cast<index_t>(mesh_shape.size())};
-    index_vector dealt_out = index_vector::filled(shape.size(), 0); // by whom, from 1 on
+    index_vector dealt_out = index_vector::filled(shape.size(), 0); // mesh axis + 1
     vector<vector<index_t>> extents;
     for (index_t const extent : shape)
         extents.push_back({extent});
@@ -145,7 +145,7 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
     return std::nullopt;
 }
 
-/// The sentence for a fault, without the key.
+/// The message for a fault, without the key.
 RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& ranks,
                                   vector<placement> const& placements);
 
@@ -153,17 +153,18 @@ RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& rank
 
 /// A tensor's shape, spread over a mesh: one placement for each mesh axis.
 ///
-/// Several mesh axes may cut one axis of the tensor: the first cuts the whole, the next cuts each
-/// of the parts: 10 rows over 2 x 2 ranks are 3, 2, 3 and 2 rows. Strided shards cut last.
+/// Several mesh axes may cut the same axis of the tensor: each cuts the parts of the mesh axis
+/// before it. For example, 10 rows over 2 x 2 ranks give 3, 2, 3 and 2 rows. Strided shards cut
+/// last.
 ///
 /// \par Units   elements
-/// \par Source  PyTorch's DTensor: ceil splits, an empty shard at offset = extent
+/// \par Source  PyTorch's DTensor, which also rounds up and has an empty shard at offset = extent
 class distribution {
 public:
-    /// `key` is for messages only.
+    /// Uses `key` only in messages.
     ///
-    /// \throws error with errc::bad_layout for placements that do not fit (see `placement_fault`)
-    ///         or a negative extent, with errc::overflow for more than 2^63 - 1 elements
+    /// \throws error with errc::bad_layout for invalid placements (see `placement_fault`) or a
+    ///         negative extent, with errc::overflow for more than 2^63 - 1 elements
     constexpr distribution(rank_mesh ranks, vector<placement> placements, index_vector const& shape,
                            std::string_view key = "a tensor")
         : held_by_(std::move(ranks)), placements_(std::move(placements)), shape_(shape) {
@@ -180,14 +181,14 @@ public:
         : distribution(rank_mesh(ranks), std::move(placements), shape, key) {}
 
     constexpr mesh const& ranks() const { return held_by_.grid(); }
-    /// The ranks of the mesh; ranks outside it hold nothing.
+    /// The ranks of the mesh. Ranks outside it hold no shards.
     constexpr rank_mesh const& held_by() const { return held_by_; }
     constexpr vector<placement> const& placements() const { return placements_; }
     constexpr index_vector const& shape() const { return shape_; }
 
-    /// The region of a rank: std::nullopt if a placement keeps the tensor elsewhere; an empty box,
-    /// at offset = extent, if the tensor has fewer rows than ranks. For cyclic blocks it spans the
-    /// rank's first to last block; `cycles_in` says which parts are the rank's.
+    /// The region of a rank. The result is std::nullopt if a placement keeps the tensor on other
+    /// ranks, and an empty box with offset = extent if the tensor has fewer rows than ranks. For
+    /// cyclic blocks, it is the box from the rank's first to its last block; see `cycles_in`.
     ///
     /// \pre `0 <= rank && rank < held_by().rank_end()`, or the ranks are listed
     constexpr std::optional<box> region(index_t rank) const {
@@ -215,9 +216,9 @@ public:
         return box;
     }
 
-    /// The axes along which only blocks of a rank's region are its.
+    /// The axes along which a rank holds only blocks of its region.
     ///
-    /// \pre the region has the shape of one that `region` returned
+    /// \pre `region` has the shape of a result of `this->region`
     constexpr detail::axis_cycles cycles_in(box const& region) const {
         detail::axis_cycles cycles;
         for (std::size_t i = 0; i < placements_.size(); ++i)
@@ -230,8 +231,8 @@ public:
         return cycles;
     }
 
-    /// The number of a rank among those that hold the same shard, in the order of ranks; 0 is the
-    /// main copy.
+    /// The number of a rank's replica among the replicas of its shard, in the order of ranks. 0 is
+    /// the main copy.
     ///
     /// \pre        `region(rank)` has a value
     /// \par Source `replica_id` of Megatron-Core; here it follows from the placements
@@ -254,14 +255,14 @@ private:
     index_vector shape_;
 };
 
-/// `[8, 4] on pp=2 tp=3: replicate; shard 0`.
+/// The distribution as text: `[8, 4] on pp=2 tp=3: replicate; shard 0`.
 RESHARD_DECL std::string to_string(distribution const& distribution);
 
 namespace detail {
 
-/// Adds the shards of all ranks, in rank order.
+/// Appends the shards of all ranks, in rank order.
 ///
-/// \pre `table.ndim() == how.shape().size()`
+/// \pre `table.ndim() == distribution.shape().size()`
 constexpr void append(shard_table& table, distribution const& distribution) {
     holder_t const ranks = distribution.held_by().rank_end();
     for (holder_t rank = 0; rank < ranks; ++rank)
@@ -276,9 +277,9 @@ constexpr shard_table table_of(distribution const& distribution) {
     return shards;
 }
 
-/// The shard of one rank, or empty if it holds none.
+/// The shard of one rank, or std::nullopt if the rank holds none.
 ///
-/// \pre `rank < how.held_by().rank_end()`, or the ranks are listed
+/// \pre `rank < distribution.held_by().rank_end()`, or the ranks are listed
 constexpr std::optional<shard_descriptor>
 descriptor_of(std::string key, data_type dtype, distribution const& distribution, holder_t rank) {
     auto const region = distribution.region(rank);

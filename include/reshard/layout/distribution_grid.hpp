@@ -20,12 +20,14 @@
 #include <utility>
 
 /// \file
-/// The shards that a distribution makes: a grid, or a table if ranks are listed.
+/// The shards of a distribution: a grid, or a table if ranks are listed.
 
 namespace reshard::detail {
 
-/// The shards of all ranks of a mesh, which must not be listed. Mesh axes with the placement `only`
-/// and axes of one rank are omitted.
+/// The shards of all ranks of a mesh, as a grid. Omits mesh axes with the placement `only` and mesh
+/// axes of one rank.
+///
+/// \pre the ranks of the mesh are not listed
 constexpr shard_grid grid_of(distribution const& distribution) {
     BOOST_ASSERT(distribution.held_by().is_plain());
     index_vector const extents = distribution.ranks().shape();
@@ -41,8 +43,8 @@ constexpr shard_grid grid_of(distribution const& distribution) {
     return {distribution.shape(), static_cast<holder_t>(first), axes};
 }
 
-/// The axes of the part's grid along which its ranks share boxes. Axes of one rank, and axes on
-/// which only one coordinate holds the part, are omitted.
+/// The axes of the part's grid along which ranks share boxes. Omits axes of one rank, and axes
+/// along which only one coordinate holds the part.
 constexpr vector<std::uint8_t> sharing_axes(sharding_part const& segment) {
     vector<std::uint8_t> axes;
     std::uint8_t next = 0;
@@ -64,7 +66,7 @@ constexpr flat_grid flat_grid_of(sharding_part const& segment) {
     return {segment.offset, grid_of(segment.spread), std::move(sharing)};
 }
 
-/// The shards of all ranks, including empty shards, as grids have them.
+/// The shards of all ranks, including empty shards, as in grids.
 constexpr shard_table table_over_listed(index_vector const& shape,
                                         vector<sharding_part> const& parts) {
     holder_t end = 0;
@@ -78,7 +80,7 @@ constexpr shard_table table_over_listed(index_vector const& shape,
     return table;
 }
 
-/// The shards of a tensor of one part: the result of `spread_of`, as a constant.
+/// The shards of a tensor that has one part: the result of `spread_of` as a constant.
 class part_shards {
 public:
     constexpr explicit part_shards(sharding_part const& part) {
@@ -99,8 +101,8 @@ public:
     }
 
 private:
-    vector<shard_grid> grid_; ///< one or none
-    vector<grid_list> grids_; ///< one or none
+    vector<shard_grid> grid_; ///< at most one
+    vector<grid_list> grids_; ///< at most one
     shard_table table_;
 };
 

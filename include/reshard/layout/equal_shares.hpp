@@ -14,22 +14,22 @@
 #include <utility>
 
 /// \file
-/// A shard from a rank's own data: its local shape, the index of its share and the number of
-/// shares.
+/// Derives a shard from a rank's own data: its local shape, the index of its share and the number
+/// of shares.
 
 namespace reshard {
 
 namespace detail {
 
-/// Share `index` of `count` equal ones along an axis.
+/// Share `index` of `count` equal shares along an axis.
 struct equal_share {
     std::size_t axis = 0;
     index_t index = 0; ///< from 0
     index_t count = 1;
 };
 
-/// Refuses a share along an axis that does not exist, a share that is not one of `share.count`, and
-/// a share that makes an extent too large for 64 bits.
+/// Throws if the axis of a share does not exist, if `share.index` is not below `share.count`, or if
+/// the global extent does not fit 64 bits.
 constexpr void check_share(std::string const& key, index_vector const& local_shape,
                            equal_share const& share) {
     if (share.axis >= local_shape.size())
@@ -48,8 +48,8 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
 
 } // namespace detail
 
-/// A rank's share of a tensor that a mesh axis cuts along `axis`: one share for each rank along the
-/// mesh axis.
+/// A rank's share of a tensor that a mesh axis cuts along `axis`: each rank along the mesh axis has
+/// one share.
 ///
 /// \throws error with errc::bad_layout if the mesh has no axis of that name, or no such rank
 constexpr detail::equal_share axis_share(mesh const& ranks, index_t rank,
@@ -61,14 +61,15 @@ constexpr detail::equal_share axis_share(mesh const& ranks, index_t rank,
     return {axis, ranks.coordinates_of(rank)[along], ranks.all_axes[along].extent};
 }
 
-/// The descriptor of a tensor of `local_shape` that is one of equal shares along each named axis.
+/// The descriptor of a shard of `local_shape` that is one of several equal shares along each given
+/// axis.
 ///
-/// Without shares, the tensor is a replica. Ranks whose local shapes differ do not have equal
-/// shares: a layout made of their descriptors is refused, because the global shapes differ.
+/// Without shares, every rank holds a replica. If the local shapes of ranks differ, the shares are
+/// not equal. A layout made of their descriptors is refused, because the global shapes differ.
 ///
 /// \par Units  elements
 /// \throws     error with errc::shape_mismatch for an axis that does not exist, with
-///             errc::bad_layout for a share that is not one of `count`, an axis named twice or a
+///             errc::bad_layout for an index that is not below `count`, an axis named twice or a
 ///             negative extent, with errc::overflow for more than 2^63 - 1 elements
 /// \par Source `shard_weight` and `make_replicated_sharded_weight` of PaddlePaddle,
 ///             `ShardedTensor.from_rank_offsets` of Megatron-Core
@@ -88,21 +89,20 @@ constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
     return result;
 }
 
-/// The descriptor of a tensor that every rank holds whole.
+/// The descriptor of a tensor that every rank holds completely.
 ///
 /// \throws error as `check` of descriptors
 constexpr shard_descriptor replicated(std::string key, data_type dtype, index_vector const& shape) {
     return equal_shares(std::move(key), dtype, shape, {});
 }
 
-/// Share `index` of `count` shares of `elements` elements in a row.
+/// Share `index` of `count` shares of a sequence of `elements` elements.
 ///
-/// Shares have elements / count elements, rounded up; the last ones are shorter, or empty at the
-/// end.
+/// Each share has elements / count elements, rounded up; the last shares may be shorter or empty.
 ///
 /// \par Units  elements
 /// \post       the shares tile `0:elements` in order
-/// \throws     error with errc::bad_layout for a share that is not one of `count`
+/// \throws     error with errc::bad_layout if `index` is not below `count`
 constexpr flat_range flat_share(index_t elements, index_t index, index_t count) {
     BOOST_ASSERT(elements >= 0);
     if (index < 0 || index >= count)
@@ -114,14 +114,14 @@ constexpr flat_range flat_share(index_t elements, index_t index, index_t count) 
     return {index * most, index * most + std::min(most, elements - index * most)};
 }
 
-/// Share `index` of `count` shares of a shard's elements, in the order in which it stores them.
+/// Share `index` of `count` shares of a shard's elements, in storage order.
 ///
-/// The region does not change, so that shares of one shard can be recognised as such; a flat shard
-/// is cut again.
+/// The region does not change, which shows that the shares belong to one shard. A flat shard is cut
+/// again.
 ///
 /// \throws     error as `check` of descriptors and as `flat_share`, naming the key
-/// \par Source flattened ranges of Megatron-Core's distributed optimizer: data parallel ranks share
-///             the flattened tensor parallel shard
+/// \par Source flattened ranges of Megatron-Core's distributed optimizer: data-parallel ranks share
+///             the flattened tensor-parallel shard
 constexpr shard_descriptor flat_share(shard_descriptor shard, index_t index, index_t count) {
     check(shard);
     if (index < 0 || index >= count)

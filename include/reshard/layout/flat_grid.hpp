@@ -17,14 +17,15 @@
 #include <utility>
 
 /// \file
-/// Shards of a part of a tensor by arithmetic, including shards that ZeRO cuts flat.
+/// Computes the shards of a part of a tensor, including shards that ZeRO cuts flat.
 
 namespace reshard::detail {
 
-/// How the replicas of a box share it: each has a slice of its elements.
+/// How ranks with replicas of a box divide it: each rank has a slice of the elements.
 struct grid_sharing {
-    vector<std::uint8_t> axes;         ///< of the grid, ascending; the last one counts fastest
-    std::optional<flat_slices> slices; ///< empty: equal slices of each box, the last ones padded
+    vector<std::uint8_t> axes;         ///< axes of the grid, ascending; the last axis runs fastest
+    std::optional<flat_slices> slices; ///< std::nullopt: equal slices of each box, padded at the
+                                       ///< end
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.axes, self.slices); }
 
@@ -33,7 +34,7 @@ struct grid_sharing {
 
 /// The arguments of a `flat_grid`.
 struct flat_recipe {
-    index_vector offset; ///< of the grid's tensor in the whole tensor
+    index_vector offset; ///< offset of the grid's tensor in the whole tensor
     grid_recipe grid;
     std::optional<grid_sharing> sharing;
 
@@ -42,18 +43,19 @@ struct flat_recipe {
     }
 };
 
-/// A grid of shards that lies in a tensor, and whose replicas may share their boxes flat.
+/// A grid of shards in a region of a tensor. Ranks with replicas may divide their box flat.
 ///
-/// Shards are numbered as the grid numbers them. A flat range is the union of several boxes, so
-/// each slice has the largest possible number of boxes. Surplus boxes are empty, or a scalar that
-/// nobody holds under that number.
+/// Shards have the same numbers as in the grid. A flat range may consist of several boxes, so each
+/// slice reserves numbers for the largest possible number of boxes. Unused numbers have empty
+/// boxes. A scalar has no empty box: unused numbers repeat the scalar, but no shard has these
+/// boxes.
 ///
 /// \par Units elements
 class flat_grid {
 public:
-    /// \param offset of the grid's tensor in the whole tensor
+    /// \param offset the offset of the grid's tensor in the whole tensor
     /// \pre   the grid replicates along the axes of `sharing`, the slices hold each box, and the
-    ///        grid deals out no blocks
+    ///        grid has no cyclic blocks
     constexpr flat_grid(index_vector offset, shard_grid grid,
                         std::optional<grid_sharing> sharing = {})
         : offset_(offset), grid_(std::move(grid)), sharing_(std::move(sharing)) {
@@ -63,11 +65,11 @@ public:
             runs_ = 2 * static_cast<index_t>(offset_.size()) - 1;
     }
 
-    /// \pre `validate(recipe)` throws nothing
+    /// \pre `validate(recipe)` does not throw
     constexpr explicit flat_grid(flat_recipe recipe)
         : flat_grid(recipe.offset, shard_grid(recipe.grid), std::move(recipe.sharing)) {}
 
-    /// The arguments of the grid.
+    /// The constructor's arguments.
     constexpr flat_recipe recipe() const { return {offset_, grid_.recipe(), sharing_}; }
 
     constexpr index_vector const& offset() const { return offset_; }
@@ -86,24 +88,24 @@ public:
     /// The axes along which shard `i` consists of blocks of its region.
     constexpr axis_cycles cycles(std::size_t i) const { return grid_.cycles(i); }
 
-    /// The flat range of shard `i` in its region, if it is cut flat.
+    /// The flat range of shard `i` in its region, or std::nullopt if it is not cut flat.
     constexpr std::optional<flat_range> flat(std::size_t i) const {
         if (!sharing_)
             return std::nullopt;
         return range(element_count(grid_.region(i)), replica_at(grid_.replica_of(i)).slice);
     }
 
-    /// The boxes of shard `i`, in the order in which it stores them.
+    /// The boxes of shard `i`, in its storage order.
     constexpr vector<box> boxes(std::size_t i) const {
         return boxes_of(region(i), flat(i), cycles(i));
     }
 
-    /// The number of box numbers.
+    /// One more than the largest box number.
     constexpr std::size_t box_count() const {
         return grid_.box_count() * static_cast<std::size_t>(slices_ * runs_);
     }
 
-    /// The number of the first box of shard `i`; the numbers of its other boxes follow.
+    /// The number of the first box of shard `i`. Its other boxes have the numbers after it.
     constexpr std::uint32_t first_box(std::size_t i) const {
         index_t const slice = replica_at(grid_.replica_of(i)).slice;
         return static_cast<std::uint32_t>((index_t{grid_.box_of(i)} * slices_ + slice) * runs_);
@@ -124,7 +126,7 @@ public:
     /// The axes along which box `number` consists of blocks of the result of `box_at`.
     constexpr axis_cycles cycles_at(std::size_t number) const {
         if (sharing_)
-            return {}; // g++ 12 frees a constant twice that a conditional expression chooses
+            return {}; // g++ 12 frees the result of a conditional expression twice in a constant
         return grid_.cycles_at(number);
     }
 
@@ -139,7 +141,8 @@ public:
         return {grid_.replica(at.box, replica_of({at.slice, static_cast<index_t>(which)})), at.run};
     }
 
-    /// Which replica of box `number` a holder has, or empty if it does not have that box.
+    /// The number of a holder's replica of box `number`, or std::nullopt if the holder lacks that
+    /// box.
     constexpr std::optional<std::size_t> replica_held(std::size_t number, holder_t holder) const {
         auto const shard = grid_.find(holder);
         box_place const at = place_of(number);
@@ -151,9 +154,9 @@ public:
     }
 
     /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` is
-    /// the box of shared elements. Takes time in proportion to the number of calls.
+    /// the box of shared elements. The time is proportional to the number of calls.
     ///
-    /// \pre `region` has the axes of the tensor
+    /// \pre `region` has the tensor's number of axes
     constexpr void for_each_overlap(box const& region, overlap_visitor visit) const {
         grid_.for_each_overlap(relative_to(region, offset_),
                                [&](std::uint32_t number, box const& common) {
@@ -164,13 +167,13 @@ public:
                                });
     }
 
-    /// True if shards of the same number have the same elements, regardless of their holders.
+    /// True if shards with the same number have the same elements, regardless of their holders.
     constexpr bool same_geometry(flat_grid const& other_grid) const {
         return offset_ == other_grid.offset_ && sharing_ == other_grid.sharing_ &&
                grid_.same_geometry(other_grid.grid_);
     }
 
-    /// Adds what `same_geometry` compares.
+    /// Adds the values that `same_geometry` compares.
     constexpr void add_geometry(hasher& digest) const {
         digest.add(offset_);
         grid_.add_geometry(digest);
@@ -187,15 +190,14 @@ public:
     constexpr bool operator==(flat_grid const&) const = default;
 
 private:
-    /// The parts of a box number.
+    /// The components of a box number.
     struct box_place {
-        std::uint32_t box; ///< of the grid
+        std::uint32_t box; ///< the box of the grid
         index_t slice;
-        std::uint8_t run; ///< of the slice
+        std::uint8_t run; ///< the box of the slice
     };
 
-    /// A replica of a box of the grid: its slice, and its number among the shards that have that
-    /// slice.
+    /// A replica of a box of the grid: its slice, and its number among the shards with that slice.
     struct shared_replica {
         index_t slice;
         index_t which;
@@ -277,16 +279,16 @@ private:
     index_vector offset_;
     shard_grid grid_;
     std::optional<grid_sharing> sharing_;
-    index_t slices_ = 1; ///< of each box
-    index_t runs_ = 1;   ///< the most boxes that a slice may have
+    index_t slices_ = 1; ///< slices of each box
+    index_t runs_ = 1;   ///< the largest number of boxes of a slice
 };
 
-/// \throws error with errc::bad_layout if the slices of a box do not hold it
+/// \throws error with errc::bad_layout if the slices of a box do not hold all its elements
 RESHARD_DECL void validate(flat_recipe const& flat);
 
-/// Validates grids side by side. The tensor that they lie in checks whether they are disjoint.
+/// Validates grids that are parts of one tensor. Does not check that they are disjoint.
 ///
-/// \throws error with errc::bad_layout if there is none, or if they have different axes
+/// \throws error with errc::bad_layout if the list is empty, or if their numbers of axes differ
 RESHARD_DECL void validate(vector<flat_grid> const& grids);
 
 } // namespace reshard::detail

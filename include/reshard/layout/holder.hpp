@@ -10,18 +10,19 @@
 
 namespace reshard {
 
-/// The holder of a shard: a rank of a layout, or a file of a checkpoint, counted from 0.
+/// The holder of a shard: a rank of a layout or a file of a checkpoint, numbered from 0.
 using holder_t = std::uint32_t;
 
 namespace detail {
 
-/// No holder: the source of zeros.
+/// No holder: the source of elements that are zero.
 inline constexpr holder_t no_holder = 0xffffffff;
 
-/// The most ranks that files, options and the environment may name: each rank takes memory as soon
-/// as a plan is made.
+/// The largest number of ranks that files, options and the environment may name. A plan takes
+/// memory for each rank.
 ///
-/// \par Source ours; some ten times the largest clusters, and 160 megabytes for the cost of a plan
+/// \par Source our choice: about ten times the largest clusters; the cost of a plan then takes 160
+///             megabytes
 inline constexpr holder_t most_ranks_named = holder_t{1} << 22;
 
 } // namespace detail

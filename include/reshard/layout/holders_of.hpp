@@ -12,26 +12,26 @@
 #include <cstddef>
 
 /// \file
-/// From a box to the ranks that hold some of it, by arithmetic.
+/// Computes the ranks that hold elements of a box.
 
 namespace reshard {
 
-/// Which of equal shards to visit.
+/// Which replicas of a shard to visit.
 enum class copies {
     all,
-    main, ///< the copy of the lowest rank of each different shard
+    main, ///< of each shard, only the replica of the lowest rank
 };
 
 namespace detail {
 
-/// The numbers `first <= i < last`.
+/// The numbers from `first` to `last - 1`.
 struct part_range {
     index_t first;
     index_t last;
 };
 
-/// The parts, among `count`, that have one of the blocks from `first` to `last`: parts from 0 up to
-/// the first number, and parts from the second number up to the third.
+/// The parts, out of `count`, that have one of the blocks `first` to `last`: parts 0 to
+/// `wrapped_end - 1`, and parts `first` to `end - 1`.
 struct dealt_parts {
     index_t wrapped_end;
     index_t first;
@@ -46,12 +46,12 @@ constexpr dealt_parts parts_of_blocks(index_t first, index_t last, index_t count
     return {0, first % count, last % count + 1};
 }
 
-/// The parts of `held_interval`, cut as `placement` says, from the first one to the last one that
+/// The parts of `held_interval`, cut as `placement` says, from the first to the last part that
 /// overlaps `wanted`.
 ///
-/// If all sizes are positive, each of these parts overlaps it.
+/// If all sizes are positive, each of these parts overlaps `wanted`.
 ///
-/// \pre blocks are not cyclic, and the requested box is not empty and overlaps `held_interval`
+/// \pre blocks are not cyclic; `wanted` is not empty and overlaps `held_interval`
 constexpr part_range parts_between(placement const& placement, interval held_interval,
                                    index_t count, interval wanted) {
     index_t const begin = std::max(wanted.offset, held_interval.offset) - held_interval.offset;
@@ -72,9 +72,9 @@ constexpr part_range parts_between(placement const& placement, interval held_int
     return part_range;
 }
 
-/// Visits the coordinates of a mesh that hold some of a box, mesh axis after mesh axis.
+/// Visits the coordinates of a mesh that hold elements of a box, one mesh axis after the other.
 ///
-/// Along an axis of `at_zero`, only coordinate 0 is visited.
+/// Visits only coordinate 0 along the mesh axes in `at_zero`.
 template <class Visit>
 class holder_walk {
 public:
@@ -126,7 +126,7 @@ private:
         }
     }
 
-    /// As `cut`, for cyclic blocks.
+    /// Like `cut`, for cyclic blocks.
     constexpr void deal(std::size_t depth, box const& held_box, index_t index) const {
         auto const i = static_cast<std::size_t>(order_[depth]);
         placement const& placement = how_.placements()[i];
@@ -150,8 +150,8 @@ private:
             visit(at);
     }
 
-    /// Part `i` of an extent, the part after `share`; its value after the last part does not
-    /// matter.
+    /// Part `i` of an extent, given part `i - 1` as `share`. After the last part, the result has no
+    /// meaning.
     static constexpr interval behind(interval share, placement const& placement, index_t extent,
                                      index_t i) {
         index_t const offset = share.offset + share.extent;
@@ -169,7 +169,7 @@ private:
     index_vector strides_;
 };
 
-/// The mesh axes along which a distribution has copies.
+/// The mesh axes along which a distribution replicates.
 constexpr axis_set replicating_axes(distribution const& distribution) {
     unsigned axes = 0;
     for (std::size_t i = 0; i < distribution.placements().size(); ++i)
@@ -181,11 +181,11 @@ constexpr axis_set replicating_axes(distribution const& distribution) {
 /// Calls `visit(rank, region)` for each rank that holds elements of `wanted`. If blocks are cyclic,
 /// `distribution.cycles_in(region)` gives the blocks that the rank holds.
 ///
-/// Takes time in proportion to the number of calls, and to the number of explicit sizes of a
-/// placement. Ranks come in the order of their positions, which is ascending unless a placement is
-/// strided or the ranks are listed.
+/// The time is proportional to the number of calls, and to the number of explicit sizes of a
+/// placement. Ranks are visited in the order of their mesh positions. This order is ascending
+/// unless a placement is strided or the ranks are listed.
 ///
-/// \pre `wanted` lies in the tensor
+/// \pre the tensor contains `wanted`
 constexpr void for_each_holder(distribution const& distribution, box const& wanted, copies which,
                                auto const& visit) {
     BOOST_ASSERT(contains(whole(distribution.shape()), wanted));
@@ -200,11 +200,11 @@ constexpr void for_each_holder(distribution const& distribution, box const& want
 
 } // namespace detail
 
-/// The ranks whose regions share elements with `wanted`, ascending.
+/// The ranks whose regions share elements with `wanted`, in ascending order.
 ///
-/// \pre  `wanted` lies in the tensor
-/// \post `distribution.region(rank)` overlaps `wanted` if and only if `rank` is one of them
-///       (`copies::all`)
+/// \pre  the tensor contains `wanted`
+/// \post for `copies::all`, the result contains `rank` if and only if `distribution.region(rank)`
+///       overlaps `wanted`
 constexpr vector<holder_t> holders_of(distribution const& distribution, box const& wanted,
                                       copies which = copies::all) {
     vector<holder_t> ranks;

@@ -11,32 +11,32 @@
 #include <utility>
 
 /// \file
-/// Patterns that keys match: `model.layers.*.weight`, `model.**`.
+/// Patterns that match keys: `model.layers.*.weight`, `model.**`.
 
 namespace reshard {
 
-/// A pattern of keys: `*` matches one or more characters other than a dot, `**` matches any text,
-/// even an empty one; every other character matches itself. `?` at the end is not part of the
-/// pattern: it means that no key needs to match.
+/// A pattern for keys: `*` matches one or more characters except dots, `**` matches any text
+/// including the empty text, and every other character matches itself. A `?` at the end is not part
+/// of the pattern; it means that no key needs to match.
 class key_pattern {
 public:
     explicit key_pattern(std::string_view text);
 
-    /// The pattern without `?` at the end.
+    /// The pattern without the `?` at the end.
     std::string const& text() const { return text_; }
 
-    /// Whether `?` at the end says that no key needs to match.
+    /// True if the pattern ends with `?`: no key needs to match.
     bool is_optional() const { return is_optional_; }
 
-    /// True if the whole key matches. At worst, takes time in proportion to the product of both
-    /// lengths.
+    /// True if the whole key matches. In the worst case, the time is proportional to the product of
+    /// the two lengths.
     bool matches(std::string_view key) const;
 
 private:
     enum class kind {
         itself,   ///< one character
-        segment,  ///< the other characters of `*`
-        more,     ///< the further characters of `*`
+        segment,  ///< the first character of `*`
+        more,     ///< further characters of `*`
         anything, ///< `**`
     };
     struct step {
@@ -50,7 +50,7 @@ private:
 
     static bool takes(step const& current_step, char character);
 
-    /// If a step may match nothing, marks the next step as reached, too.
+    /// If a reached step may match the empty text, also marks the next step as reached.
     void skip(vector<bool>& reached) const;
 
     std::string text_;
@@ -60,25 +60,24 @@ private:
 
 namespace detail {
 
-/// A pattern that a user gave. The user means some key by it: if no key matches, and the pattern
-/// does not end with `?`, that is an error. doc/errors.md lists all options that take such
-/// patterns.
+/// A pattern from a user. It must match at least one key unless it ends with `?`; otherwise it is
+/// an error. doc/errors.md lists all options with such patterns.
 class given_pattern {
 public:
     explicit given_pattern(std::string_view text) : pattern_(text) {}
     explicit given_pattern(key_pattern pattern) : pattern_(std::move(pattern)) {}
 
-    /// The pattern without `?` at the end.
+    /// The pattern without the `?` at the end.
     std::string const& text() const { return pattern_.text(); }
 
-    /// Whether the whole key matches; records a match.
+    /// True if the whole key matches. Records the match.
     bool matches(std::string_view key) {
         bool const is_match = pattern_.matches(key);
         has_matched_ = has_matched_ || is_match;
         return is_match;
     }
 
-    /// Whether it is an error that no key has matched so far.
+    /// True if no key has matched so far although one must.
     bool is_missed() const { return !has_matched_ && !pattern_.is_optional(); }
 
 private:
@@ -86,7 +85,7 @@ private:
     bool has_matched_ = false;
 };
 
-/// Whether any pattern matches; records each that does.
+/// True if any pattern matches. Each pattern that matches records it.
 inline bool match_any(vector<given_pattern>& patterns, std::string_view key) {
     bool is_match = false;
     for (given_pattern& pattern : patterns)
@@ -94,7 +93,7 @@ inline bool match_any(vector<given_pattern>& patterns, std::string_view key) {
     return is_match;
 }
 
-/// The first pattern that had to match and did not, or null.
+/// The first pattern that must match but did not, or null.
 inline given_pattern const* first_missed(std::span<given_pattern const> patterns) {
     for (given_pattern const& pattern : patterns)
         if (pattern.is_missed())

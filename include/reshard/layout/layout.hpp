@@ -17,8 +17,8 @@
 #include <variant>
 
 /// \file
-/// The shards of a whole state dict and their holders: listed, or computed in memory that does not
-/// grow with the number of ranks.
+/// The shards of a whole state dict and their holders. Shards are listed or computed; computed
+/// shards take memory that does not grow with the number of ranks.
 
 namespace reshard {
 
@@ -26,20 +26,20 @@ namespace detail {
 
 /// Facts about quantised tensors, from the configuration of a model.
 struct quantisation_facts {
-    /// Extents of blocks with one scale, for the last axes of a tensor.
+    /// The extents of blocks that share one scale, for the last axes of a tensor.
     vector<index_vector> blocks;
-    /// Whether input channels are reordered, so that any channel may belong to any group.
+    /// True if input channels are reordered, so that any channel may belong to any group.
     bool is_reordered = false;
 
     bool operator==(quantisation_facts const&) const = default;
 };
 
-/// A way of spreading a tensor of one shape: computed if possible.
+/// How a tensor of one shape is distributed: computed if possible, otherwise listed.
 struct tensor_spread {
     index_vector shape; ///< global
     std::variant<shard_table, shard_grid, grid_list> shards;
 
-    /// The shards, which refer to this object.
+    /// The shards. They refer to this object.
     tensor_shards view() const;
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.shape, self.shards); }
@@ -53,7 +53,7 @@ struct tensor_spread {
 struct tensor_layout {
     std::string key;
     data_type dtype{};
-    std::uint32_t spread = 0; ///< of the layout's spreads
+    std::uint32_t spread = 0; ///< index in the layout's `spreads`
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.dtype, self.spread);
@@ -62,40 +62,40 @@ struct tensor_layout {
     bool operator==(tensor_layout const&) const = default;
 };
 
-/// All tensors of a state dict with all their shards; equal spreads are shared.
+/// All tensors of a state dict with all their shards. Tensors with equal spreads share one spread.
 ///
-/// A thousand tensors over 100,000 ranks have 100 million boxes. Here each tensor takes a name, a
-/// data type and a number, and each computed way of spreading takes a few hundred bytes.
+/// A thousand tensors over 100,000 ranks have 100 million boxes. Here each tensor takes only a
+/// name, a data type and a number, and each computed spread takes a few hundred bytes.
 ///
-/// \invariant `tensors` is sorted by key, each key once; every holder is less than `holders`
+/// \invariant `tensors` is sorted by key without duplicates; every holder is less than `holders`
 struct layout {
     holder_t holders = 0;
     vector<detail::tensor_spread> spreads;
     vector<tensor_layout> tensors;
     /// Facts about the fused tensors of a checkpoint; not sent to other ranks.
     detail::fused_tensors fused = {};
-    /// The rank of each holder, if holders are files of a checkpoint; a rank may have several
+    /// The rank of each holder, if holders are files of a checkpoint. A rank may have several
     /// files.
     vector<holder_t> ranks = {};
-    /// Whether the checkpoint's format stores tensors in their global order, however they are cut.
-    /// Then shards are not blocks of a fused tensor.
+    /// True if the checkpoint's format stores tensors in their global order, regardless of how they
+    /// are cut. Then shards are not blocks of a fused tensor.
     bool has_global_order = false;
-    detail::quantisation_facts quantised = {}; ///< from a checkpoint's configuration
-    /// Tensors of a checkpoint that cannot be read, and the reasons. Nobody holds them; only a
-    /// request for one of them is refused.
+    detail::quantisation_facts quantised = {}; ///< from the checkpoint's configuration
+    /// Tensors of a checkpoint that cannot be read, with the reasons. Nobody holds them. A load
+    /// fails only if it requests one of them.
     std::map<std::string, std::string> unread = {};
 
-    /// The tensor of that key, or null.
+    /// The tensor with that key, or null.
     tensor_layout const* find(std::string_view key) const;
 
-    /// \pre `tensor` is one of `tensors`, here and below
+    /// \pre `tensor` is an element of `tensors`, here and below
     detail::tensor_spread const& spread_of(tensor_layout const& tensor) const {
         return spreads[tensor.spread];
     }
     index_vector const& shape_of(tensor_layout const& tensor) const {
         return spread_of(tensor).shape;
     }
-    /// The shards of all ranks, which refer to this object.
+    /// The shards of all ranks. They refer to this object.
     detail::tensor_shards shards_of(tensor_layout const& tensor) const {
         return spread_of(tensor).view();
     }
@@ -120,39 +120,38 @@ RESHARD_DECL void validate(layout const& layout);
 
 /// The layout in which holder `i` holds the shards `shards[i]`.
 ///
-/// Within a tensor, shards are in the order of their holders, and within a holder in the given
-/// order.
+/// The shards of a tensor are in the order of their holders. The shards of one holder stay in the
+/// given order.
 ///
 /// \throws error with errc::bad_layout for a shard that contradicts itself (see `check`), with
-///         errc::shape_mismatch or errc::dtype_mismatch for a key of two different tensors; the
-///         message names both ranks
+///         errc::shape_mismatch or errc::dtype_mismatch if two shards of a key have different
+///         shapes or data types; the message names both ranks
 RESHARD_DECL layout layout_of(vector<vector<shard_descriptor>> const& shards);
 
 namespace detail {
 
-/// The same for lists of shards that the caller keeps.
+/// Like `layout_of`, for lists of shards that the caller keeps.
 RESHARD_DECL layout layout_of_spans(vector<std::span<shard_descriptor const>> const& shards);
 
 } // namespace detail
 
-/// The shards that a rank holds of a tensor, in the order in which it stores them; flat ranges
-/// without elements are omitted. A rank beyond the layout's last one holds nothing.
+/// The shards of a tensor that a rank holds, in the rank's storage order. Omits flat ranges without
+/// elements. A rank beyond the layout's last rank holds no shards.
 ///
-/// \pre `tensor` is one of the layout's
+/// \pre `tensor` is an element of `layout.tensors`
 RESHARD_DECL vector<shard_descriptor> shards_of(layout const& layout, tensor_layout const& tensor,
                                                 index_t rank);
 
-/// The same for all tensors, in their order.
+/// A rank's shards of all tensors, in the order of the tensors.
 RESHARD_DECL vector<shard_descriptor> shards_of(layout const& layout, index_t rank);
 
-/// The catalog of a layout: its tensors without holders. A fused tensor has the number of parts
-/// that it was made for, however it is cut.
+/// The catalog of a layout: its tensors without holders. A fused tensor has the number of parts for
+/// which it was made, regardless of how it is cut.
 RESHARD_DECL catalog catalog_of(layout const& layout);
 
 namespace detail {
 
-/// The same tensors as if no rank held parts of them, for callers that need only names, types and
-/// shapes.
+/// The same tensors as if no axis were cut, for callers that need only names, types and shapes.
 RESHARD_DECL catalog uncut_tensors(layout const& layout);
 
 } // namespace detail
@@ -161,14 +160,15 @@ RESHARD_DECL catalog uncut_tensors(layout const& layout);
 
 namespace reshard::detail {
 
-/// Builds a layout from tensors that come sorted by key; equal spreads are shared.
+/// Builds a layout from tensors that are added in the order of their keys. Equal spreads are
+/// shared.
 class layout_builder {
 public:
     explicit layout_builder(holder_t holders) : made_{holders, {}, {}, {}} {}
 
     void reserve(std::size_t tensors) { made_.tensors.reserve(tensors); }
 
-    /// \pre `key` is greater than all earlier keys
+    /// \pre `key` is greater than all keys added before
     void add(std::string key, data_type dtype, tensor_spread spread);
 
     layout take() &&;
@@ -177,43 +177,44 @@ private:
     std::uint32_t number_of(tensor_spread spread);
 
     layout made_;
-    std::multimap<std::uint64_t, std::uint32_t> known_; ///< spreads by digest
+    std::multimap<std::uint64_t, std::uint32_t> known_; ///< indices of spreads, by digest
 };
 
-/// Shard `i` of a tensor as a separate descriptor.
+/// The descriptor of shard `i` of a tensor.
 ///
-/// \pre `tensor` is one of the layout's, with more than `i` shards
+/// \pre `tensor` is an element of `layout.tensors` and has more than `i` shards
 RESHARD_DECL shard_descriptor descriptor_of(layout const& layout, tensor_layout const& tensor,
                                             std::size_t i);
 
-/// Refuses a shard of another tensor with the same key; the message names both ranks.
+/// Throws if a shard and the tensor with the same key have different shapes or data types. The
+/// message names both ranks.
 ///
-/// \param other a rank with a shard of the tensor
+/// \param other a rank that has a shard of the tensor
 RESHARD_DECL void check_same_tensor(shard_descriptor const& shard, holder_t holder,
                                     index_vector const& shape, data_type dtype, holder_t other);
 
-/// A program's view of a tensor: along each axis, the number of different offsets of shards that
-/// are not empty, and whether the parts are equal.
+/// A tensor as programs see it: for each axis, the number of distinct offsets of non-empty shards,
+/// and whether the parts are equal.
 ///
-/// \par Source the shard count of PaddlePaddle's macros counts the distinct offsets of all axes
-///             together, so that a 2 x 2 grid counts 4, and assumes that all parts are equal; here
-///             axes are counted separately
+/// \par Source the macros of PaddlePaddle count the distinct offsets of all axes together, so that
+///             a 2 x 2 grid counts as 4, and assume that all parts are equal; here axes are counted
+///             separately
 RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spread const& spread);
 
-/// Adds the offsets of a region along an axis: one, or one for each block.
+/// Appends the offsets of a region along an axis: one offset, or one for each block.
 RESHARD_DECL void add_begins(vector<index_t>& begins, box const& region, axis_cycles const& cycles,
                              std::size_t axis);
 
-/// The different numbers among `numbers`, in ascending order.
+/// The distinct numbers of `numbers`, in ascending order.
 RESHARD_DECL vector<index_t> sorted_once(vector<index_t> numbers);
 
 /// The shards of a tensor as a list.
 RESHARD_DECL shard_table listed(tensor_spread const& spread);
 
-/// The shards of a tensor as a list, in which each cyclic block is a separate shard.
+/// The shards of a tensor as a list. Each cyclic block is a separate shard.
 RESHARD_DECL shard_table blocks_listed(tensor_spread const& spread);
 
-/// The same layout, with each spread as a list.
+/// Converts each spread of a layout to a list.
 RESHARD_DECL layout listed(layout layout);
 
 } // namespace reshard::detail

@@ -11,25 +11,24 @@
 #include <string>
 
 /// \file
-/// The layout of tensors whose placements are known: computed if possible.
+/// The layout of tensors with known placements: computed if possible.
 
 namespace reshard {
 
 namespace detail {
 
-/// A grid or a list of grids; a table if parts are copies of others, if ranks are listed, or if
-/// nobody holds any.
+/// The spread of a tensor: a grid or a list of grids. It is a table if parts are copies of other
+/// parts, if ranks are listed, or if there are no parts.
 RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor);
 
 } // namespace detail
 
 /// The layout of these tensors.
 ///
-/// \throws error with errc::bad_layout for a duplicate key, or a sharding that contradicts
-///         itself
+/// \throws error with errc::bad_layout for a duplicate key, or an inconsistent sharding
 RESHARD_DECL layout layout_of(vector<tensor_sharding> tensors);
 
-/// The layout of one tensor of that global shape, with one placement for each axis of the mesh.
+/// The layout of one tensor with that global shape and one placement for each axis of the mesh.
 ///
 /// \throws error as `distribution`
 RESHARD_DECL layout layout_of(std::string key, data_type dtype, index_vector const& shape,

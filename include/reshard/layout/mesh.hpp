@@ -27,14 +27,14 @@ namespace reshard {
 
 /// One axis of a mesh: `tp=4`.
 ///
-/// Structural, so that a mesh may be a template argument; that is why names are short.
+/// A structural type, so that a mesh may be a template argument. Therefore names are short.
 struct mesh_axis {
-    char characters[32] = {}; ///< the name and zeros; use `name()`
-    index_t extent = 1;       ///< the number of ranks along it
+    char characters[32] = {}; ///< the name, padded with zeros; use `name()`
+    index_t extent = 1;       ///< the number of ranks along the axis
 
     constexpr mesh_axis() = default;
 
-    /// An axis of that name with `ranks` ranks.
+    /// An axis with that name and `ranks` ranks.
     ///
     /// \throws error with errc::limit_exceeded for a name of more than 31 characters
     constexpr mesh_axis(std::string_view name, index_t ranks) : extent(ranks) {
@@ -49,22 +49,23 @@ struct mesh_axis {
     constexpr bool operator==(mesh_axis const&) const = default;
 };
 
-/// The ranks of a layout as a grid: `pp=2 tp=3` has six, and rank 1 is at pp 0, tp 1.
+/// The ranks of a layout as a grid. For example, `pp=2 tp=3` has six ranks, and rank 1 is at pp 0,
+/// tp 1.
 ///
-/// Ranks are counted in row-major order: along the last axis they are neighbours. A mesh without
-/// axes has one rank.
+/// Ranks are numbered in row-major order: neighbours along the last axis have consecutive numbers.
+/// A mesh without axes has one rank.
 ///
-/// \invariant names differ and are not empty, extents are at least 1, at most `max_ndim` axes
+/// \invariant names are distinct and not empty, extents are at least 1, at most `max_ndim` axes
 /// \par Source device meshes of PyTorch and ProcessMesh of PaddlePaddle, over ranks 0, 1, 2, ...
 struct mesh {
-    mesh_axis all_axes[max_ndim] = {}; ///< from `count` on, empty; use `axes()`
+    mesh_axis all_axes[max_ndim] = {}; ///< empty from `count` on; use `axes()`
     std::size_t count = 0;
 
     constexpr mesh() = default;
 
-    /// A mesh of these axes, the last one fastest.
+    /// A mesh with these axes; the last axis runs fastest.
     ///
-    /// \throws error with errc::bad_layout for an axis that breaks the invariant, with
+    /// \throws error with errc::bad_layout for an axis that violates the invariant, with
     ///         errc::limit_exceeded for too many axes or more than 2^31 - 1 ranks
     constexpr explicit mesh(std::span<mesh_axis const> axes) {
         if (axes.size() > max_ndim)
@@ -79,7 +80,7 @@ struct mesh {
     constexpr std::size_t ndim() const { return count; }
     constexpr std::span<mesh_axis const> axes() const { return {all_axes, count}; }
 
-    /// The extents.
+    /// The extents of the axes.
     constexpr index_vector shape() const {
         index_vector extents;
         for (mesh_axis const& axis : axes())
@@ -87,10 +88,10 @@ struct mesh {
         return extents;
     }
 
-    /// The product of the extents: ranks are less.
+    /// The number of ranks: the product of the extents.
     constexpr holder_t rank_count() const { return static_cast<holder_t>(element_count(shape())); }
 
-    /// The coordinates of a rank, one an axis.
+    /// The coordinates of a rank, one for each axis.
     ///
     /// \pre  `0 <= rank && rank < rank_count()`
     /// \post `rank_at(coordinates_of(rank)) == rank`
@@ -100,14 +101,14 @@ struct mesh {
 
     /// The rank at these coordinates.
     ///
-    /// \pre each coordinate is not negative and less than the axis's extent
+    /// \pre each coordinate is at least 0 and less than the axis's extent
     constexpr holder_t rank_at(index_vector const& coordinates) const {
         return static_cast<holder_t>(detail::ravel_index(coordinates, shape()));
     }
 
-    /// The number of the axis of that name.
+    /// The index of the axis with that name.
     ///
-    /// \throws error with errc::bad_layout if there is none; it names the existing axes
+    /// \throws error with errc::bad_layout if there is none; the message lists the existing axes
     constexpr std::size_t axis(std::string_view name) const {
         std::size_t const index = find(name);
         if (index == count)
@@ -145,22 +146,22 @@ private:
     }
 };
 
-/// `pp=2 tp=3`; `one rank` without axes.
+/// The axes as text: `pp=2 tp=3`; `one rank` without axes.
 RESHARD_DECL std::string to_string(mesh const& ranks);
 
-/// A mesh and its ranks: `rank_mesh({{"tp", 2}}, {1, 2})` is tensor parallelism on ranks 1 and 2,
-/// and rank 0 holds nothing.
+/// A mesh and its ranks. For example, `rank_mesh({{"tp", 2}}, {1, 2})` is tensor parallelism on
+/// ranks 1 and 2; rank 0 holds no shards.
 ///
 /// \par Source device meshes of PyTorch and ProcessMesh of PaddlePaddle, which list their ranks
 class rank_mesh {
 public:
-    /// The ranks 0, 1, 2, ..., as `mesh` counts them.
+    /// The ranks 0, 1, 2, ..., numbered as in `mesh`.
     constexpr rank_mesh(mesh const& grid) : grid_(grid) {}
 
-    /// Rank `ranks[i]` at place `i` of the mesh, counted in row-major order.
+    /// Puts rank `ranks[i]` at position `i` of the mesh, counted in row-major order.
     ///
-    /// \throws error with errc::bad_layout for more or fewer ranks than places, or for one that is
-    ///         listed twice
+    /// \throws error with errc::bad_layout if the number of ranks is not the number of positions,
+    ///         or if a rank is listed twice
     constexpr rank_mesh(mesh const& grid, vector<holder_t> ranks)
         : grid_(grid), ranks_(std::move(ranks)) {
         if (ranks_.size() != grid.rank_count())
@@ -181,10 +182,10 @@ public:
 
     constexpr mesh const& grid() const { return grid_; }
 
-    /// True if rank 0 has the first position, rank 1 the next, and so on.
+    /// True if rank 0 is at position 0, rank 1 at position 1, and so on.
     constexpr bool is_plain() const { return ranks_.empty(); }
 
-    /// The ranks by position; empty if they are plain.
+    /// The ranks by position; empty if `is_plain()`.
     constexpr vector<holder_t> const& listed() const { return ranks_; }
 
     /// One more than the highest rank.
@@ -216,11 +217,11 @@ namespace typed {
 
 /// A `rank_mesh` as a template argument: `rank_mesh({{"tp", 2}}, {1, 2})`.
 ///
-/// An error of its constructor is one of the compiler.
+/// If the constructor of `reshard::rank_mesh` would throw, the program does not compile.
 template <std::size_t N>
 struct rank_mesh {
     mesh grid;
-    std::array<holder_t, N> ranks; ///< as they are listed
+    std::array<holder_t, N> ranks; ///< the listed ranks, by position
 
     constexpr rank_mesh(mesh const& places, holder_t const (&listed)[N])
         : grid(places), ranks(std::to_array(listed)) {
@@ -232,15 +233,15 @@ struct rank_mesh {
 
 } // namespace typed
 
-/// `tp=2`, or `tp=2 over the ranks 1, 2`.
+/// The mesh as text: `tp=2`, or `tp=2 over the ranks 1, 2`.
 RESHARD_DECL std::string to_string(rank_mesh const& ranks);
 
 namespace detail {
 
-/// Some axes of a mesh: bit `i` is axis `i`.
+/// A set of mesh axes: bit `i` is axis `i`.
 using axis_set = std::uint8_t;
 
-/// Whether axis `axis` is one of them.
+/// True if `axes` contains `axis`.
 constexpr bool has_axis(axis_set axes, std::size_t axis) { return (axes >> axis & 1) != 0; }
 
 } // namespace detail

@@ -17,7 +17,7 @@
 #include <utility>
 
 /// \file
-/// What one axis of a mesh does to a tensor: cut an axis of it, copy it, or keep it in one place.
+/// How a mesh axis distributes a tensor: cuts an axis, copies it, or keeps it at one coordinate.
 
 namespace reshard {
 
@@ -26,7 +26,7 @@ struct replicate {
     constexpr bool operator==(replicate const&) const = default;
 };
 
-/// One coordinate of the mesh axis holds it, the others nothing: a pipeline stage, an expert.
+/// Only one coordinate of the mesh axis holds the tensor, such as a pipeline stage or an expert.
 struct only {
     index_t coordinate = 0;
 
@@ -37,19 +37,19 @@ namespace detail {
 
 /// How an extent is cut.
 enum class split_rule {
-    ceil, ///< parts of extent / parts, rounded up; the last ones shorter or empty
+    ceil, ///< parts of extent / parts elements, rounded up; the last parts may be shorter or empty
     even, ///< equal parts; the number of parts must divide the extent
 };
 
 } // namespace detail
 
-/// `shard{0, even}`: equal parts; the number of parts must divide the extent.
+/// Equal parts, as in `shard{0, even}`; the number of parts must divide the extent.
 inline constexpr auto even = detail::split_rule::even;
 
 /// The mesh axis cuts that axis of the tensor: `shard{0}`, `shard{0, even}`, or
-/// `shard{0, {3, 4, 1}}` into parts of these extents, one for each rank along the mesh axis.
+/// `shard{0, {3, 4, 1}}` with the extents of the parts, one for each rank along the mesh axis.
 ///
-/// Structural, so that it may be a template argument. Sizes that are known at run time are a
+/// A structural type, so that it may be a template argument. For sizes known only at run time, use
 /// `placement(axis, sizes)`.
 ///
 /// \par Units  elements
@@ -57,7 +57,7 @@ inline constexpr auto even = detail::split_rule::even;
 template <std::size_t Sizes = 0>
 struct shard {
     std::size_t axis = 0;
-    detail::split_rule rule = detail::split_rule::ceil; ///< if no sizes are given
+    detail::split_rule rule = detail::split_rule::ceil; ///< used if no sizes are given
     std::array<index_t, Sizes> sizes{};
 
     constexpr shard() = default;
@@ -74,10 +74,10 @@ struct shard {
 template <std::size_t N>
 shard(std::size_t, index_t const (&)[N]) -> shard<N>;
 
-/// As `shard`, but after all mesh axes that are not strided: the mesh axis cuts what those leave.
+/// Like `shard`, but cuts the parts that remain after all mesh axes that are not strided.
 ///
 /// \par Source `_StridedShard` of PyTorch's DTensor, which FSDP over tensor parallelism makes;
-///             there with a split factor, which here follows from the mesh
+///             there it has a split factor, which here follows from the mesh
 struct strided_shard {
     std::size_t axis = 0;
     detail::split_rule rule = detail::split_rule::ceil;
@@ -85,14 +85,14 @@ struct strided_shard {
     constexpr bool operator==(strided_shard const&) const = default;
 };
 
-/// The mesh axis deals out that axis of the tensor in blocks of equal extents, the last one
-/// shorter: block `b` goes to coordinate `(first + b) mod P` of the `P` that there are.
+/// The mesh axis cuts that axis of the tensor into blocks of equal extents; the last may be
+/// shorter. Block `b` goes to coordinate `(first + b) mod P` of `P` coordinates.
 ///
-/// A rank stores its blocks side by side, in one array. It is the last cut of its tensor axis.
+/// A rank stores its blocks next to each other, in one array. No later placement may cut that axis.
 ///
 /// \par Units  elements
 /// \par Source ScaLAPACK's two-dimensional block-cyclic distribution, one placement for each of its
-///             two axes; local extents are as `numroc` gives them, and `first` is its RSRC or CSRC
+///             two axes; local extents equal those of `numroc`, and `first` is its RSRC or CSRC
 struct block_cyclic {
     std::size_t axis = 0;
     index_t block = 1;
@@ -101,18 +101,18 @@ struct block_cyclic {
     constexpr bool operator==(block_cyclic const&) const = default;
 };
 
-/// Any of these, as a value.
+/// Any kind of placement, as a value.
 ///
 /// \par Units `sizes` and `block` in elements
 struct placement {
     enum class kind { replicate, only, ceil, equal, sizes, cyclic };
 
     kind type = kind::replicate;
-    std::size_t axis = 0;   ///< of the tensor, if it is cut
-    index_t coordinate = 0; ///< of the mesh axis: for `only`, and the first for cyclic blocks
-    bool strided = false;   ///< cuts after the mesh axes that are not
-    vector<index_t> sizes;  ///< of the parts, if they are given
-    index_t block = 0;      ///< the extent of a block, for cyclic blocks
+    std::size_t axis = 0;   ///< the axis of the tensor that is cut
+    index_t coordinate = 0; ///< the coordinate of `only`, or of the first cyclic block
+    bool strided = false;   ///< cuts after the mesh axes that are not strided
+    vector<index_t> sizes;  ///< the extents of the parts, if given
+    index_t block = 0;      ///< the extent of a cyclic block
 
     constexpr placement() = default;
     constexpr placement(replicate) {}
@@ -129,7 +129,7 @@ struct placement {
     constexpr placement(std::size_t tensor_axis, vector<index_t> extents)
         : type(kind::sizes), axis(tensor_axis), sizes(std::move(extents)) {}
 
-    /// True if it cuts an axis of the tensor.
+    /// True if the placement cuts an axis of the tensor.
     constexpr bool cuts() const { return type >= kind::ceil; }
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -151,13 +151,13 @@ inline constexpr enum_range range_of_enum<placement::kind>{6, "the placement"};
 
 } // namespace detail
 
-/// `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`, `strided shard 0`,
-/// `block cyclic 0 by 36`, `block cyclic 0 by 36 from 1`.
+/// As text: `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`,
+/// `strided shard 0`, `block cyclic 0 by 36`, `block cyclic 0 by 36 from 1`.
 RESHARD_DECL std::string to_string(placement const& placement);
 
 namespace detail {
 
-/// The numbers of the mesh axes in the order in which they cut: those that are not strided first.
+/// The mesh axes in the order in which they cut: strided ones come last.
 ///
 /// \pre at most `max_ndim` placements
 constexpr index_vector cut_order(vector<placement> const& placements) {
@@ -169,13 +169,13 @@ constexpr index_vector cut_order(vector<placement> const& placements) {
     return order;
 }
 
-/// A half-open interval of one axis, as first element and extent.
+/// An interval of one axis: its first element and its extent.
 struct interval {
     index_t offset;
     index_t extent;
 };
 
-/// From the first of the blocks that part `i` of `count` has to the last one.
+/// The interval from the first to the last of the blocks that part `i` of `count` has.
 ///
 /// \pre `block > 0`
 constexpr interval interval_of_blocks(index_t block, index_t extent, index_t count, index_t i) {
@@ -186,8 +186,8 @@ constexpr interval interval_of_blocks(index_t block, index_t extent, index_t cou
     return {i * block, last + std::min(block, extent - last) - i * block};
 }
 
-/// Part `i` of an extent cut into `count`; parts beyond the end are empty. For cyclic blocks, the
-/// interval from the part's first to its last block.
+/// Part `i` of an extent that is cut into `count` parts; parts beyond the end are empty. For cyclic
+/// blocks, the interval from the part's first to its last block.
 constexpr interval interval_of(placement const& placement, index_t extent, index_t count,
                                index_t i) {
     if (placement.type == placement::kind::sizes) {
@@ -205,7 +205,7 @@ constexpr interval interval_of(placement const& placement, index_t extent, index
     return {i * most, std::min(most, extent - i * most)};
 }
 
-/// A mesh axis that a tensor is on: its placement, its ranks, and their stride.
+/// A mesh axis that replicates or cuts a tensor: its placement, its ranks, and their stride.
 struct held_axis {
     placement spread; ///< replicates or cuts
     index_t extent = 1;
@@ -216,9 +216,9 @@ struct held_axis {
     }
 };
 
-/// A placement that copies or cuts; only the tensor shows whether it fits.
+/// Checks the placement of a mesh axis. Does not check that it fits the tensor.
 ///
-/// \throws error with errc::bad_layout for one that keeps the tensor in one place
+/// \throws error with errc::bad_layout for an invalid placement or the placement `only`
 constexpr void validate(held_axis const& axis) {
     using kind = placement::kind;
     placement const& placement = axis.spread;
@@ -234,11 +234,11 @@ constexpr void validate(held_axis const& axis) {
 /// One axis of a grid of shards.
 struct grid_axis {
     placement spread;          ///< replicates or cuts
-    index_t extent = 1;        ///< the number of shards along it
-    index_t holder_stride = 1; ///< from the holder of one shard to the next holder
-    index_t shard_stride = 1;  ///< from the number of one shard to the next number
-    index_t part_stride = 1;   ///< from one box to the next, or from one replica
-    vector<index_t> begins{};  ///< of the parts, if sizes are given; one more than parts
+    index_t extent = 1;        ///< the number of shards along the axis
+    index_t holder_stride = 1; ///< the distance between the holders of neighbouring shards
+    index_t shard_stride = 1;  ///< the distance between the numbers of neighbouring shards
+    index_t part_stride = 1;   ///< the same for the numbers of boxes or replicas
+    vector<index_t> begins{};  ///< the offsets of the parts, and the end, for explicit sizes
 
     constexpr index_t along(index_t number, index_t stride) const {
         return number / stride % extent;
@@ -246,7 +246,7 @@ struct grid_axis {
     constexpr bool operator==(grid_axis const&) const = default;
 };
 
-/// Leaves of an interval part `i` along the axis.
+/// Reduces an interval to its part `i` along the axis.
 constexpr void cut_part(index_t& offset, index_t& extent, grid_axis const& axis, index_t i) {
     if (!axis.begins.empty()) {
         auto const bounds = axis.begins.begin() + static_cast<std::ptrdiff_t>(i);
@@ -259,7 +259,7 @@ constexpr void cut_part(index_t& offset, index_t& extent, grid_axis const& axis,
     extent = share.extent;
 }
 
-/// The first part of `interval` along the axis that may reach beyond `begin`.
+/// The first part of `interval` along the axis that may end after `begin`.
 constexpr index_t first_part(interval interval, grid_axis const& axis, index_t begin) {
     index_t const from = begin - interval.offset;
     if (from <= 0 || interval.extent == 0)
@@ -274,7 +274,7 @@ constexpr index_t first_part(interval interval, grid_axis const& axis, index_t b
 struct grid_recipe {
     index_vector shape;
     holder_t first_holder = 0;
-    vector<held_axis> axes; ///< the fastest first
+    vector<held_axis> axes; ///< the fastest axis is first
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.shape, self.first_holder, self.axes);
@@ -283,11 +283,11 @@ struct grid_recipe {
 
 /// The last holder of a grid, plus one.
 ///
-/// \throws error with errc::bad_layout if two shards have one holder, or there are too many
+/// \throws error with errc::bad_layout if two shards have the same holder, or if there are too many
 RESHARD_DECL index_t end_of_holders(grid_recipe const& grid);
 
-/// \throws error with errc::bad_layout or errc::overflow if there can be no such tensor, or if
-///         holders or placements do not fit
+/// \throws error with errc::bad_layout or errc::overflow if the tensor is not valid, or if holders
+///         or placements do not fit
 RESHARD_DECL void validate(grid_recipe const& grid);
 
 } // namespace detail

@@ -16,13 +16,13 @@
 #include <utility>
 
 /// \file
-/// Which copy of a shard is the main one: replica numbers by arithmetic, or as a program says.
+/// Which copy of a shard is the main copy: computes replica numbers, or checks given ones.
 
 namespace reshard {
 
 namespace detail {
 
-/// `table`, with a box in place of each flat range that is a box.
+/// Returns `table` with each flat range that is a box replaced by that box.
 constexpr shard_table with_boxes(shard_table const& table) {
     if (table.all_boxes())
         return table;
@@ -37,14 +37,13 @@ constexpr shard_table with_boxes(shard_table const& table) {
     return result;
 }
 
-/// Equal shards, by their indices in a list, lower holders first.
+/// Equal shards: their indices in a list. The lowest holder is first.
 using equal_shards = vector<std::uint32_t>;
 
-/// The different shards of a list, each with all its replicas, in the order of their first
-/// replicas.
+/// The distinct shards of a list, each with all its replicas, in the order of their first replicas.
 ///
-/// A flat range that is a box counts as that box. Shards without elements are omitted, unless the
-/// table has no others: then one represents the tensor.
+/// A flat range that is a box counts as that box. Shards without elements are omitted. If the table
+/// has only such shards, the first of them represents the tensor.
 constexpr vector<equal_shards> different_shards(shard_table const& shards) {
     shard_table const table = with_boxes(shards);
     vector<std::uint32_t> order;
@@ -73,8 +72,8 @@ constexpr vector<equal_shards> different_shards(shard_table const& shards) {
     return different;
 }
 
-/// The indices in `shards` of the main copies, ascending. Of equal shards, the main copy is the one
-/// with the lowest holder.
+/// The indices in `shards` of the main copies, in ascending order. Among equal shards, the main
+/// copy is the one with the lowest holder.
 constexpr vector<std::uint32_t> main_copies(shard_table const& shards) {
     vector<std::uint32_t> copies;
     for (equal_shards const& replicas : different_shards(shards))
@@ -84,12 +83,13 @@ constexpr vector<std::uint32_t> main_copies(shard_table const& shards) {
 
 } // namespace detail
 
-/// Refuses replica numbers, one for each shard in its order, unless exactly one of each set of
-/// equal shards has the number 0. That shard is the main copy, and only the main copy is written.
+/// Throws unless exactly one shard of each set of equal shards has replica number 0. That shard is
+/// the main copy, and only the main copy is written.
 ///
 /// Shards without elements have no main copy.
 ///
-/// \pre    `tensor` is one of the layout's, and `replicas` has one number for each of its shards
+/// \pre    `tensor` is an element of `layout.tensors`, and `replicas` has one number for each of
+///         its shards, in their order
 /// \throws error with errc::bad_layout that names key, shard and the ranks that hold it
 RESHARD_DECL void check(layout const& layout, tensor_layout const& tensor,
                         vector<index_t> const& replicas);

@@ -17,34 +17,34 @@
 #include <optional>
 
 /// \file
-/// The shards of one tensor by arithmetic: the content of a `shard_table`, without a list.
+/// Computes the shards of one tensor, which a `shard_table` would list.
 
 namespace reshard::detail {
 
-/// The shards of a tensor that placements on a mesh make. All queries take time that does not
-/// depend on the number of ranks.
+/// The shards that result from placements on a mesh. The time of each query does not depend on the
+/// number of ranks.
 ///
-/// Shards are numbered as `append(shard_table&, distribution const&)` lists them (see `grid_of`).
-/// Boxes are the different regions, including regions without elements; each has the same number of
-/// replicas, in the order of their holders.
+/// Shards have the order in which `append(shard_table&, distribution const&)` lists them (see
+/// `grid_of`). Boxes are the distinct regions, including regions without elements. Each box has the
+/// same number of replicas, in the order of their holders.
 ///
 /// \par Units elements
 class shard_grid {
 public:
-    /// The shards from holder `first` on; the fastest axis is first.
+    /// Makes shards whose holders begin at `first`. The fastest axis is the first of `axes`.
     ///
-    /// \pre `find_fault` finds none in the placements, none of which is `only`; each extent is more
-    ///      than 1, and no two shards have the same holder
+    /// \pre `find_fault` finds no fault in the placements, no placement is `only`, each extent is
+    ///      greater than 1, and no two shards have the same holder
     constexpr shard_grid(index_vector const& shape, holder_t first, vector<held_axis> const& axes)
         : shape_(shape), first_holder_(first) {
         add_axes(axes);
     }
 
-    /// \pre `validate(recipe)` throws nothing
+    /// \pre `validate(recipe)` does not throw
     constexpr explicit shard_grid(grid_recipe const& recipe)
         : shard_grid(recipe.shape, recipe.first_holder, recipe.axes) {}
 
-    /// The arguments of the grid.
+    /// The constructor's arguments.
     constexpr grid_recipe recipe() const {
         grid_recipe result{shape_, first_holder(), {}};
         for (std::size_t i = axes_.size(); i-- > 0;)
@@ -56,13 +56,13 @@ public:
     constexpr index_vector const& shape() const { return shape_; }
     constexpr holder_t first_holder() const { return static_cast<holder_t>(first_holder_); }
 
-    /// The axes, the slowest first.
+    /// The axes; the slowest axis is first.
     constexpr vector<grid_axis> const& axes() const { return axes_; }
 
     /// The number of shards.
     constexpr std::size_t size() const { return static_cast<std::size_t>(shards_); }
 
-    /// The holder of shard `i`; ascending.
+    /// The holder of shard `i`. Holders are in ascending order.
     ///
     /// \pre `i < size()`, here and below
     constexpr holder_t holder(std::size_t i) const {
@@ -74,7 +74,7 @@ public:
         return static_cast<holder_t>(sum);
     }
 
-    /// The shard of a holder, or empty if it has none.
+    /// The shard of a holder, or std::nullopt if the holder has no shard.
     constexpr std::optional<std::uint32_t> find(holder_t holder) const {
         index_t left = index_t{holder} - first_holder_;
         index_t shard = 0;
@@ -88,14 +88,14 @@ public:
         return left == 0 ? std::optional(static_cast<std::uint32_t>(shard)) : std::nullopt;
     }
 
-    /// The region of shard `i`; without elements, a box at offset = extent. For cyclic blocks, the
-    /// box from its first to its last block; `cycles` says which blocks are the shard's.
+    /// The region of shard `i`. Without elements, it is a box with offset = extent. For cyclic
+    /// blocks, it is the box from the first to the last block of the shard; see `cycles`.
     constexpr box region(std::size_t i) const { return box_at(box_of(i)); }
 
     /// The axes along which shard `i` consists of blocks of its region.
     constexpr axis_cycles cycles(std::size_t i) const { return cycles_at(box_of(i)); }
 
-    /// The number of different boxes.
+    /// The number of distinct boxes.
     constexpr std::size_t box_count() const { return static_cast<std::size_t>(boxes_); }
 
     /// The box of shard `i`.
@@ -148,28 +148,29 @@ public:
             sum_of(false, which, &grid_axis::part_stride, &grid_axis::shard_stride));
     }
 
-    /// Which replica of its box shard `i` is.
+    /// The replica number of shard `i`.
     constexpr std::uint32_t replica_of(std::size_t i) const {
         return static_cast<std::uint32_t>(
             sum_of(false, i, &grid_axis::shard_stride, &grid_axis::part_stride));
     }
 
-    /// Calls `visit(shard)` for the shard of a holder, if it has one.
+    /// Calls `visit(shard)` for the shard of a holder, if there is one.
     template <class Visitor>
     constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
         if (auto const shard = find(holder))
             visit(*shard);
     }
 
-    /// Calls `visit(number, common)` for each box that shares the elements `common` with `region`,
-    /// cyclic blocks one by one. Takes time in proportion to the number of calls.
+    /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` is
+    /// the box of shared elements. Visits each cyclic block separately. The time is proportional to
+    /// the number of calls.
     ///
     /// \pre `region.ndim() == ndim()`
     constexpr void for_each_overlap(box const& region, overlap_visitor visit) const {
         visit_parts(0, 0, whole(shape_), region, visit);
     }
 
-    /// True if both have the same boxes under the same numbers; holders may differ.
+    /// True if both grids have the same boxes with the same numbers. Holders may differ.
     constexpr bool same_geometry(shard_grid const& other_grid) const {
         auto const same = [](grid_axis const& a, grid_axis const& b) {
             return a.extent == b.extent && a.spread == b.spread;
@@ -179,7 +180,7 @@ public:
                           other_grid.axes_.end(), same);
     }
 
-    /// Adds what `same_geometry` compares.
+    /// Adds the values that `same_geometry` compares.
     constexpr void add_geometry(hasher& digest) const {
         digest.add(shape_);
         for (grid_axis const& axis : axes_) {
@@ -188,7 +189,7 @@ public:
         }
     }
 
-    /// Adds the holders of the shards, the only other difference between grids.
+    /// Adds the holders of the shards, which `same_geometry` does not compare.
     constexpr void add_holders(hasher& digest) const {
         digest.add(static_cast<std::uint64_t>(first_holder_));
         for (grid_axis const& axis : axes_)
@@ -206,14 +207,14 @@ private:
             for (std::uint8_t i = 0; i < axes_.size(); ++i)
                 if (axes_[i].spread.cuts() && axes_[i].spread.strided == strided)
                     cutting_.push_back(i);
-        // Holders are usually evenly spaced: then one multiplication finds them.
+        // Holders are usually evenly spaced. Then one multiplication finds a holder.
         step_ = axes_.empty() ? 1 : axes_.back().holder_stride;
         for (grid_axis const& axis : axes_)
             if (axis.holder_stride != axis.shard_stride * step_)
                 step_ = 0;
     }
 
-    /// The axis outside the existing ones: its strides are the products of their extents.
+    /// Adds an outermost axis: its strides are the products of the extents of the existing axes.
     constexpr grid_axis axis_of(held_axis const& held_axis) {
         index_t& count = held_axis.spread.cuts() ? boxes_ : replicas_;
         grid_axis axis{
@@ -228,8 +229,8 @@ private:
         return axis;
     }
 
-    /// Takes the coordinates along some axes from a number with strides `from`, and combines them
-    /// with strides `to`.
+    /// Converts a number with the strides `from` to the strides `to`. Uses only the axes that cut,
+    /// or only the axes that do not.
     constexpr index_t sum_of(bool cuts, std::size_t number, index_t grid_axis::*from,
                              index_t grid_axis::*to) const {
         index_t sum = 0;
@@ -262,7 +263,7 @@ private:
         }
     }
 
-    /// As `visit_parts`, for cyclic blocks.
+    /// Like `visit_parts`, for cyclic blocks.
     constexpr void visit_blocks(std::size_t next, index_t number, box const& held_box,
                                 box const& region, overlap_visitor visit) const {
         grid_axis const& axis = axes_[cutting_[next]];
@@ -283,10 +284,10 @@ private:
     }
 
     index_vector shape_;
-    vector<grid_axis> axes_;       ///< the slowest first
-    vector<std::uint8_t> cutting_; ///< the axes that cut, in the order in which they cut
+    vector<grid_axis> axes_;       ///< the slowest axis is first
+    vector<std::uint8_t> cutting_; ///< the axes that cut, in cutting order
     index_t first_holder_ = 0;
-    index_t step_ = 0; ///< from one holder to the next; 0: not always the same
+    index_t step_ = 0; ///< the distance between holders; 0 if not constant
     index_t shards_ = 1;
     index_t boxes_ = 1;
     index_t replicas_ = 1;

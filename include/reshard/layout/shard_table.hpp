@@ -22,8 +22,8 @@ namespace reshard::detail {
 struct table_shard {
     holder_t holder = 0;
     box region;
-    std::optional<flat_range> flat; ///< empty: the whole region
-    axis_cycles cycles{};           ///< empty: all of the region
+    std::optional<flat_range> flat; ///< std::nullopt: the whole region
+    axis_cycles cycles{};           ///< empty: the whole region
 
     constexpr std::size_t ndim() const { return region.ndim(); }
     static constexpr void members(auto& self, auto&& visit) {
@@ -31,8 +31,8 @@ struct table_shard {
     }
 };
 
-/// \throws error with errc::bad_layout if offset and shape have different axes, or if the flat
-///         range is invalid
+/// \throws error with errc::bad_layout if offset and shape have different numbers of axes, or if
+///         the flat range is invalid
 constexpr void validate(table_shard const& shard) {
     if (shard.region.offset.size() != shard.region.shape.size())
         fail(errc::bad_layout, "it has the shard ", shard.region.shape, " at offset ",
@@ -44,8 +44,8 @@ constexpr void validate(table_shard const& shard) {
              shard.region.shape);
 }
 
-/// The shards of one tensor, packed: holder, region, flat range and cycles of each, in the order of
-/// insertion.
+/// The shards of one tensor in packed form, in the order of insertion. Each has a holder, a region,
+/// a flat range and cycles.
 ///
 /// \par Units elements
 class shard_table {
@@ -61,7 +61,7 @@ public:
         return {holder(i), region(i), flat(i), cycles(i)};
     }
 
-    /// The flat range of shard `i`, or empty if it is the whole region.
+    /// The flat range of shard `i`, or std::nullopt for the whole region.
     constexpr std::optional<flat_range> flat(std::size_t i) const {
         if (flats_.empty() || flats_[i].begin < 0)
             return std::nullopt;
@@ -73,7 +73,7 @@ public:
         return cycles_.empty() ? none_ : cycles_[i];
     }
 
-    /// Calls `visit(shard)` for each shard of a holder, ascending.
+    /// Calls `visit(shard)` for each shard of a holder, in ascending order.
     template <class Visitor>
     constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
         for (std::uint32_t i = 0; i < size(); ++i)
@@ -108,8 +108,8 @@ public:
         push_back(shard.holder, shard.region, shard.flat, shard.cycles);
     }
 
-    /// The boxes of shard `i`: boxes of a flat range in the order of storage, blocks in row-major
-    /// order.
+    /// The boxes of shard `i`. The boxes of a flat range are in storage order, and blocks are in
+    /// row-major order.
     constexpr vector<box> boxes(std::size_t i) const {
         return boxes_of(region(i), flat(i), cycles(i));
     }
@@ -117,17 +117,18 @@ public:
     /// True if no shard is a flat range.
     constexpr bool all_boxes() const { return flats_.empty(); }
 
-    /// The regions alone; equal lists and equal flat ranges have equal plans.
+    /// The regions of the shards. If two tables have equal regions and equal flat ranges, they have
+    /// equal plans.
     constexpr box_list const& regions() const { return regions_; }
     constexpr vector<holder_t> const& holders() const { return holders_; }
     constexpr vector<axis_cycles> const& all_cycles() const { return cycles_; }
 
-    /// True if shards of the same number have the same elements, regardless of their holders.
+    /// True if shards with the same number have the same elements, regardless of their holders.
     constexpr bool same_geometry(shard_table const& table) const {
         return regions_ == table.regions_ && flats_ == table.flats_ && cycles_ == table.cycles_;
     }
 
-    /// Adds what `same_geometry` compares.
+    /// Adds the values that `same_geometry` compares.
     constexpr void add_geometry(hasher& digest) const {
         regions_.offsets().add_to(digest);
         regions_.shapes().add_to(digest);
@@ -141,7 +142,7 @@ public:
             digest.add(std::uint64_t{holder});
     }
 
-    /// The memory that the shards take.
+    /// The memory that the shards occupy.
     constexpr std::size_t bytes() const {
         return regions_.bytes() + holders_.capacity() * sizeof(holder_t) +
                flats_.capacity() * sizeof(flat_range) + cycles_.capacity() * sizeof(axis_cycles);

@@ -15,31 +15,32 @@
 #include <utility>
 
 /// \file
-/// The holders of a tensor without a list of shards: distributions of its parts, cut flat or not.
+/// Describes the holders of a tensor without a list of shards: as distributions of its parts, cut
+/// flat or not.
 
 namespace reshard {
 
 namespace detail {
 
-/// How a box that a distribution gives to several ranks is shared by them: slice after slice.
+/// How several ranks divide a box that a distribution gives to each of them: each rank has a slice.
 struct flat_sharing {
-    /// Of the mesh: the ranks along them have slices 0, 1, ..., along the last axis first.
+    /// The mesh axes whose ranks have slices 0, 1, ...; the last axis runs fastest.
     axis_set axes = 0;
 
-    /// Its slices of their buffer; std::nullopt: it has a buffer for itself.
+    /// The slices of the box in a shared buffer; std::nullopt if the box has its own buffer.
     std::optional<flat_slices> slices;
 
     constexpr bool operator==(flat_sharing const&) const = default;
 };
 
-/// A part of a tensor and how it is spread.
+/// A part of a tensor and its distribution.
 ///
-/// \invariant along the axes of `flat`, `how` replicates
+/// \invariant `spread` replicates along the axes of `flat`
 struct sharding_part {
-    index_vector offset; ///< of the part in the tensor
-    distribution spread; ///< of the part; its shape is the part's
+    index_vector offset; ///< the offset of the part in the tensor
+    distribution spread; ///< the distribution of the part; its shape is the part's shape
     std::optional<flat_sharing> flat;
-    bool is_copy = false; ///< an earlier part has the same elements, on other ranks
+    bool is_copy = false; ///< true if an earlier part has the same elements on other ranks
 
     constexpr bool operator==(sharding_part const&) const = default;
 };
@@ -48,16 +49,17 @@ struct sharding_part {
 
 namespace typed {
 
-/// In place of `replicate`: the ranks along all such mesh axes have slices of what `replicate`
-/// would give each of them, in row-major order; the first axis is the slowest.
+/// A placement like `replicate`, but the ranks along all mesh axes with this placement divide the
+/// box into slices, in row-major order. The first axis is the slowest.
 ///
-/// The slices are equal, the last ones shorter or empty, or they are those of a buffer.
+/// The slices are equal, except that the last slices may be shorter or empty. With a buffer, the
+/// slices are those of the buffer.
 ///
 /// \par Units  elements
 /// \par Source ZeRO-3; with `length`, the buckets of ZeRO-1 and ZeRO-2
 struct flat_share {
-    index_t begin = 0;  ///< of the tensor's part in the buffer
-    index_t length = 0; ///< of each slice of the buffer; 0: there is no buffer
+    index_t begin = 0;  ///< the offset of the box in the buffer
+    index_t length = 0; ///< the length of each slice of the buffer; 0: no buffer
 
     constexpr operator placement() const { return replicate{}; }
 
@@ -66,13 +68,13 @@ struct flat_share {
 
 } // namespace typed
 
-/// A tensor and how it is spread over ranks, in memory that does not depend on their number.
+/// A tensor and its distribution over ranks, in memory that does not depend on the number of ranks.
 ///
-/// Most tensors are one part. A fused one has more: a rank holds a shard of each and stores them
-/// one after the other.
+/// Most tensors have one part. A fused tensor has several: a rank holds a shard of each part and
+/// stores these shards one after the other.
 ///
-/// \invariant parts that are not copies do not overlap; all whose ranks are not listed have the
-///            same number of ranks
+/// \invariant parts that are not copies do not overlap; all parts whose ranks are not listed have
+///            the same number of ranks
 struct tensor_sharding {
     std::string key;
     data_type dtype{};
@@ -94,9 +96,9 @@ constexpr box largest_region(distribution const& distribution) {
     return *distribution.region(distribution.held_by().rank_at(distribution.ranks().rank_at(at)));
 }
 
-/// The number of ranks along the axes, all of which must replicate.
+/// The number of ranks along the sharing axes, all of which must replicate.
 ///
-/// \throws error with errc::bad_layout if one does not, or does not exist
+/// \throws error with errc::bad_layout if an axis does not replicate or does not exist
 constexpr index_t count_sharing(std::string_view key, sharding_part const& segment) {
     mesh const& ranks = segment.spread.ranks();
     index_t count = 1;
@@ -116,9 +118,9 @@ constexpr index_t count_sharing(std::string_view key, sharding_part const& segme
     return count;
 }
 
-/// True if `count` slices hold all elements of the part: equal ones do.
+/// True if `count` slices hold all elements of the part. Equal slices always do.
 ///
-/// \pre its ranks share boxes flat
+/// \pre the part's ranks divide boxes flat
 constexpr bool hold_all(sharding_part const& segment, index_t count) {
     if (!segment.flat->slices)
         return true;
@@ -128,7 +130,7 @@ constexpr bool hold_all(sharding_part const& segment, index_t count) {
            begin <= count * length - elements;
 }
 
-/// \throws error with errc::bad_layout if the slices of a part do not hold its elements
+/// \throws error with errc::bad_layout if the slices of a part do not hold all its elements
 constexpr void check_flat(std::string_view key, sharding_part const& segment) {
     index_t const count = count_sharing(key, segment);
     for (placement const& each : segment.spread.placements())
@@ -145,7 +147,8 @@ constexpr void check_flat(std::string_view key, sharding_part const& segment) {
 
 } // namespace detail
 
-/// Refuses a sharding whose parts exceed the tensor, have different ranks, or share cut axes.
+/// Throws if a part exceeds the tensor, if parts have different numbers of ranks, or if flat slices
+/// are along an axis that does not replicate.
 ///
 /// \throws error with errc::bad_layout that names key, axis and both numbers
 constexpr void check(tensor_sharding const& tensor) {
@@ -165,7 +168,7 @@ constexpr void check(tensor_sharding const& tensor) {
     }
 }
 
-/// A tensor of one part.
+/// The sharding of a tensor with one part.
 constexpr tensor_sharding sharding_of(std::string key, data_type dtype, distribution distribution,
                                       std::optional<detail::flat_sharing> const& flat = {}) {
     index_vector const shape = distribution.shape();
@@ -177,14 +180,13 @@ constexpr tensor_sharding sharding_of(std::string key, data_type dtype, distribu
 
 namespace typed {
 
-/// Data type, shape and placements of a tensor on a mesh.
+/// The data type, shape and placements of a tensor on a mesh.
 ///
-/// A constant that all equal tensors share: its address is a template argument in place of all of
-/// this.
+/// All equal tensors share one constant of this type; its address is a template argument.
 struct kind {
     data_type dtype{};
     index_vector shape;
-    detail::sharding_part (*part)() = nullptr; ///< how it is spread: all of it as one part
+    detail::sharding_part (*part)() = nullptr; ///< returns the single part
 
     constexpr distribution spread() const { return part().spread; }
 };
@@ -208,7 +210,7 @@ constexpr void add_share(std::optional<flat_sharing>& sharing, std::size_t axis,
         sharing->slices = flat_slices{share.begin, share.length};
 }
 
-/// How ranks share boxes, if a placement is `typed::flat_share`.
+/// How ranks divide boxes if a placement is `typed::flat_share`.
 template <auto... Placements>
 constexpr std::optional<flat_sharing> sharing_in() {
     std::optional<flat_sharing> sharing;
@@ -227,11 +229,11 @@ constexpr sharding_part part_of() {
 template <auto Ranks, data_type Type, index_vector Shape, auto... Placements>
 inline constexpr typed::kind kind_constant{Type, Shape, &part_of<Ranks, Shape, Placements...>};
 
-/// The mesh of a `mesh` or of a `typed::rank_mesh`.
+/// The mesh of `Ranks`, which is a `mesh` or a `typed::rank_mesh`.
 template <auto Ranks>
 inline constexpr mesh mesh_in = rank_mesh(Ranks).grid();
 
-/// Stands for a tensor with an error: each rank has a copy.
+/// Replaces the kind of an invalid tensor: each rank has a copy.
 template <auto Ranks, data_type Type, index_vector Shape>
 inline constexpr typed::kind unfit_kind{
     Type, Shape, [] {

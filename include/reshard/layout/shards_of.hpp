@@ -15,20 +15,20 @@
 #include <utility>
 
 /// \file
-/// The shards of a rank, the holders of a box, and the list of all shards of a sharding.
+/// The shards of a rank, the holders of a box, and the list of all shards of a tensor.
 
 namespace reshard {
 
 namespace detail {
 
-/// The box `region` of a part, in the tensor's coordinates.
+/// Converts the box `region` of a part to the tensor's coordinates.
 constexpr box in_tensor(box region, sharding_part const& segment) {
     for (std::size_t axis = 0; axis < region.ndim(); ++axis)
         region.offset[axis] += segment.offset[axis];
     return region;
 }
 
-/// Positions of a mesh that share a box: their number and their distances.
+/// The positions of a mesh whose ranks share a box: their number and the distances between them.
 class sharing_ranks {
 public:
     constexpr sharing_ranks(mesh const& ranks, axis_set axes) {
@@ -47,7 +47,7 @@ public:
         return static_cast<holder_t>(linear_offset(unravel_index(i, extents_), strides_));
     }
 
-    /// The slice at a position.
+    /// The slice of the rank at a position.
     constexpr index_t slice_at(holder_t index) const {
         index_vector at;
         for (std::size_t i = 0; i < extents_.size(); ++i)
@@ -60,7 +60,7 @@ private:
     index_vector strides_;
 };
 
-/// The slices of a region of `elements` elements.
+/// The slices of a region that has `elements` elements.
 constexpr flat_slices slices_of(flat_sharing const& flat, index_t elements, index_t count) {
     return flat.slices ? *flat.slices : padded_slices(elements, count);
 }
@@ -71,9 +71,9 @@ struct shared_region {
     box const& region;
     holder_t first;
 
-    /// Calls `visit(rank, region, flat)` for the ranks that have some of `wanted`.
+    /// Calls `visit(rank, region, flat)` for each rank that has elements of `wanted`.
     ///
-    /// \pre `wanted` lies in the region
+    /// \pre the region contains `wanted`
     constexpr void for_each(box const& wanted, auto const& visit) const {
         sharing_ranks const ranks(segment.spread.ranks(), segment.flat->axes);
         index_t const elements = element_count(region);
@@ -91,8 +91,8 @@ struct shared_region {
     }
 };
 
-/// Calls `visit(rank, region, flat)` for the shards of a part that have elements of `wanted`, a box
-/// inside the part, in the part's coordinates.
+/// Calls `visit(rank, region, flat)` for each shard of a part that has elements of `wanted`.
+/// `wanted` is a box of the part in the part's coordinates.
 constexpr void for_each_holder_of_part(sharding_part const& segment, box const& wanted,
                                        copies which, auto const& visit) {
     axis_set axes = which == copies::main ? replicating_axes(segment.spread) : axis_set{};
@@ -107,13 +107,13 @@ constexpr void for_each_holder_of_part(sharding_part const& segment, box const& 
     holder_walk(segment.spread, wanted, axes, walk).run();
 }
 
-/// Calls `visit(rank, region, flat)` for each shard that has elements of `wanted`; `flat` is the
-/// range of `region`, if it is cut flat. If blocks are cyclic, the rank has only parts of the
-/// region.
+/// Calls `visit(rank, region, flat)` for each shard that has elements of `wanted`. `flat` is the
+/// flat range of `region`, or std::nullopt if it is not cut flat. If blocks are cyclic, the rank
+/// has only blocks of the region.
 ///
-/// Takes time in proportion to the number of calls and of the tensor's parts.
+/// The time is proportional to the number of calls and to the number of the tensor's parts.
 ///
-/// \pre `wanted` lies in the tensor
+/// \pre the tensor contains `wanted`
 constexpr void for_each_holder(tensor_sharding const& tensor, box const& wanted, copies which,
                                auto const& visit) {
     BOOST_ASSERT(contains(whole(tensor.shape), wanted));
@@ -127,9 +127,9 @@ constexpr void for_each_holder(tensor_sharding const& tensor, box const& wanted,
 
 } // namespace detail
 
-/// The ranks that hold elements of `wanted`, ascending.
+/// The ranks that hold elements of `wanted`, in ascending order.
 ///
-/// \pre `wanted` lies in the tensor
+/// \pre the tensor contains `wanted`
 constexpr vector<holder_t> holders_of(tensor_sharding const& tensor, box const& wanted,
                                       copies which = copies::all) {
     vector<holder_t> ranks;
@@ -142,11 +142,11 @@ constexpr vector<holder_t> holders_of(tensor_sharding const& tensor, box const& 
 
 namespace detail {
 
-/// Calls `visit(region, flat, cycles)` for a rank's shards of the parts, in order.
+/// Calls `visit(region, flat, cycles)` for each shard of a rank, in the order of the parts.
 ///
-/// Boxes may be empty, as FSDP2 leaves them; flat ranges without elements are omitted.
+/// Boxes may be empty, as in FSDP2; flat ranges without elements are omitted.
 ///
-/// \pre the rank is in the mesh, or ranks are listed
+/// \pre the rank is in the mesh, or the ranks are listed
 constexpr void for_each_shard(vector<sharding_part> const& parts, index_t rank, auto const& visit) {
     for (sharding_part const& segment : parts) {
         auto const at = segment.spread.held_by().place_of(rank);
@@ -167,11 +167,11 @@ constexpr void for_each_shard(vector<sharding_part> const& parts, index_t rank, 
 
 } // namespace detail
 
-/// The shards of a tensor that a rank holds, in the order in which it stores them.
+/// The shards of a tensor that a rank holds, in the rank's storage order.
 ///
-/// Boxes may be empty, as FSDP2 leaves them; flat ranges without elements are omitted.
+/// Boxes may be empty, as in FSDP2; flat ranges without elements are omitted.
 ///
-/// \pre the rank is in the mesh, or ranks are listed
+/// \pre the rank is in the mesh, or the ranks are listed
 constexpr vector<shard_descriptor> shards_of(tensor_sharding const& tensor, index_t rank) {
     vector<shard_descriptor> shards;
     detail::for_each_shard(
@@ -183,7 +183,7 @@ constexpr vector<shard_descriptor> shards_of(tensor_sharding const& tensor, inde
 
 namespace detail {
 
-/// All shards of a tensor that have elements, by rank, then by part.
+/// All shards of a tensor that have elements, in the order of ranks and then of parts.
 constexpr shard_table table_of(tensor_sharding const& tensor) {
     vector<table_shard> table_shards;
     vector<std::pair<holder_t, std::size_t>> order;
@@ -205,7 +205,7 @@ constexpr shard_table table_of(tensor_sharding const& tensor) {
 
 } // namespace detail
 
-/// A rank's shards of all these tensors, in their order.
+/// The shards of all these tensors that a rank holds, in the order of the tensors.
 ///
 /// \pre the rank is in the mesh
 constexpr vector<shard_descriptor> shards_of(vector<tensor_sharding> const& tensors, index_t rank) {

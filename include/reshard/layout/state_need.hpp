@@ -11,19 +11,19 @@
 #include <string_view>
 
 /// \file
-/// Refuses a job that lacks keys which it requires.
+/// Refuses a job that lacks required keys.
 
 namespace reshard {
 
 namespace detail {
 
-/// Refuses a job that lacks something.
+/// Throws if required keys are missing.
 ///
-/// \param field the member that has the needs, for the message
-/// \param known_names the keys that patterns are matched with
-/// \param there the known keys that are saved, or loaded
+/// \param field the name of the member that lists the needs, for the message
+/// \param known_names the keys that patterns may match
+/// \param there the keys that are saved or loaded
 /// \throws error with errc::unknown_key, which names the first missing keys, the key to which each
-///         belongs, and a similar key that nothing else needs
+///         belongs, and a similar key that is not required
 RESHARD_DECL void check_needs(std::string_view field, vector<state_need> const& needs,
                               vector<std::string> const& known_names,
                               vector<std::string> const& there);

@@ -15,19 +15,19 @@
 
 namespace reshard {
 
-/// How a load treats *unexpected* keys, which are wanted but not available, and *missing* ones,
+/// How a load treats *unexpected* keys, which are wanted but not available, and *missing* keys,
 /// which are available but not wanted.
 ///
-/// \par Source the eight modes of Megatron-Core's `StrictHandling`, with its two words for the two
-///             sides
+/// \par Source the eight modes of Megatron-Core's `StrictHandling`, with the same meanings of
+///             *unexpected* and *missing*
 enum class strictness {
-    assume_ok_unexpected, ///< nothing is compared; the load itself refuses missing tensors
+    assume_ok_unexpected, ///< keys are not compared; the load itself refuses missing tensors
     log_unexpected,       ///< unexpected keys are skipped and logged
-    log_all,              ///< missing keys are logged, too
+    log_all,              ///< also logs missing keys
     raise_unexpected,     ///< unexpected keys are an error
-    raise_all,            ///< missing keys are an error, too
+    raise_all,            ///< missing keys are also an error
     return_unexpected,    ///< unexpected keys are skipped and returned to the caller
-    return_all,           ///< missing keys are returned, too
+    return_all,           ///< also returns missing keys
     ignore_all,           ///< unexpected keys are skipped silently
 };
 
@@ -40,19 +40,19 @@ inline constexpr std::string_view strictness_names[] = {
 
 } // namespace detail
 
-/// The name of a mode, as in `log_all`.
+/// The name of a mode, for example `log_all`.
 constexpr std::string_view name(strictness mode) {
     return detail::strictness_names[static_cast<std::size_t>(mode)];
 }
 
 namespace detail {
 
-/// The mode of that name.
+/// The mode with that name.
 ///
 /// \throws error with errc::usage if there is none; the message lists all names
 RESHARD_DECL strictness strictness_from_name(std::string_view text);
 
-/// Keys that only one side has, sorted.
+/// The keys that only one side has, sorted.
 struct key_mismatch {
     vector<std::string> unexpected = {}; ///< wanted but not available
     vector<std::string> missing = {};    ///< available but not wanted
@@ -61,33 +61,33 @@ struct key_mismatch {
     bool operator==(key_mismatch const&) const = default;
 };
 
-/// Compares keys in any order; a key that appears twice counts once.
+/// Compares two lists of keys. Order and duplicates do not matter.
 RESHARD_DECL key_mismatch compare_keys(vector<std::string> wanted, vector<std::string> available);
 
 } // namespace detail
 
-/// The verdict of a mode on a mismatch.
+/// The result of applying a mode of `strictness` to a mismatch of keys.
 struct strict_verdict {
     detail::key_mismatch log;          ///< to be logged
-    detail::key_mismatch raise;        ///< the load must fail
+    detail::key_mismatch raise;        ///< must make the load fail
     detail::key_mismatch give_back;    ///< returned to the caller
-    vector<std::string> left_out = {}; ///< unexpected keys that the load leaves as they are
+    vector<std::string> left_out = {}; ///< unexpected keys that the load does not change
 
     bool operator==(strict_verdict const&) const = default;
 };
 
-/// Keys that must exist when a job is saved or loaded, named as in a checkpoint: a common value
-/// `step` is `common/step`.
+/// Keys that must exist when a job is saved or loaded. They have the names of a checkpoint: a
+/// common value `step` is `common/step`.
 ///
 /// ```
 /// {.keys = "model.**", .with = {"*.exp_avg", "*.exp_avg_sq", "common/step"}}
 /// ```
 struct state_need {
-    /// A key, or a pattern (see `key_pattern`) that at least one key must match unless it ends with
-    /// `?`.
+    /// A key, or a pattern (see `key_pattern`). At least one key must match a pattern that does not
+    /// end with `?`.
     std::string keys;
-    /// The keys required beside each of these keys; `*` is replaced by the key. Keys of this form
-    /// do not count as `keys`, even if the pattern matches them.
+    /// For each of these keys, further keys that are required; `*` is replaced by the key. Keys of
+    /// this form never count as `keys`, even if the pattern matches them.
     vector<std::string> with = {};
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.keys, self.with); }
@@ -97,13 +97,13 @@ struct state_need {
 
 namespace detail {
 
-/// The verdict on a mismatch.
+/// Applies a mode to a mismatch.
 RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& mismatch);
 
-/// Describes a mismatch for people, with the first keys of each side; empty if there is none.
+/// Describes a mismatch with the first keys of each side; empty without a mismatch.
 RESHARD_DECL std::string describe(key_mismatch const& keys);
 
-/// Throws the error of a verdict, if it has one.
+/// Throws if the verdict is that the load must fail.
 ///
 /// \throws error with errc::unknown_key, which names the first keys
 RESHARD_DECL void raise(strict_verdict const& verdict);

@@ -22,23 +22,23 @@
 
 namespace reshard::detail {
 
-/// True if blocks are dealt out along an axis of the grid.
+/// True if the grid cuts an axis into cyclic blocks.
 constexpr bool is_cyclic(shard_grid const& grid) {
     return std::any_of(grid.axes().begin(), grid.axes().end(), [](grid_axis const& axis) {
         return axis.spread.type == placement::kind::cyclic;
     });
 }
 
-/// Grids side by side in one tensor: fused tensors, and tensors that ZeRO cuts flat, in memory that
+/// Several grids in one tensor: for fused tensors, and for tensors that ZeRO cuts flat. The memory
 /// does not depend on the number of ranks.
 ///
-/// The shards and boxes of the first grid are numbered first, then the second grid's, and so on.
+/// Numbers of shards and boxes start with the first grid and continue with the next grid.
 ///
 /// \par Units     elements
-/// \invariant     there is a grid, and no two share elements
+/// \invariant     there is at least one grid, and no two grids share elements
 class grid_list {
 public:
-    /// \throws error with errc::overflow if 32 bits do not count the boxes
+    /// \throws error with errc::overflow if the number of boxes does not fit 32 bits
     constexpr explicit grid_list(vector<flat_grid> grids) : grids_(std::move(grids)) {
         BOOST_ASSERT(!grids_.empty());
         for (flat_grid const& flat_grid : grids_) {
@@ -64,7 +64,7 @@ public:
     constexpr axis_cycles cycles(std::size_t i) const { return ask(i, &flat_grid::cycles); }
     constexpr vector<box> boxes(std::size_t i) const { return ask(i, &flat_grid::boxes); }
 
-    /// Calls `visit(shard)` for each shard of a holder, ascending.
+    /// Calls `visit(shard)` for each shard of a holder, in ascending order.
     template <class Visitor>
     constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
         for (std::size_t i = 0; i < grids_.size(); ++i)
@@ -72,10 +72,10 @@ public:
                 visit(static_cast<std::uint32_t>(first_shard_[i] + *shard));
     }
 
-    /// The number of box numbers; some boxes are empty.
+    /// One more than the largest box number. Some boxes are empty.
     constexpr std::size_t box_count() const { return first_box_.back(); }
 
-    /// The number of the first box of shard `i`; the numbers of its other boxes follow.
+    /// The number of the first box of shard `i`. Its other boxes have the numbers after it.
     constexpr std::uint32_t first_box(std::size_t i) const {
         std::size_t const grid = place_of(first_shard_, i);
         return static_cast<std::uint32_t>(first_box_[grid]) +
@@ -103,7 +103,7 @@ public:
         return shard_part;
     }
 
-    /// Which replica of box `number` a holder has, or empty if it does not have that box.
+    /// The number of a holder's replica of box `number`, or std::nullopt if it lacks the box.
     constexpr std::optional<std::size_t> replica_held(std::size_t number, holder_t holder) const {
         grid_number const at = box_place(number);
         return at.grid.replica_held(at.number, holder);
@@ -121,31 +121,31 @@ public:
             });
     }
 
-    /// True if each shard is a box, or blocks of one; false if some are flat ranges.
+    /// True if each shard is a box or blocks of a box; false if there are flat ranges.
     constexpr bool are_whole() const {
         return std::none_of(grids_.begin(), grids_.end(),
                             [](flat_grid const& part) { return part.sharing().has_value(); });
     }
-    /// True if a shard may be blocks.
+    /// True if a shard may consist of blocks.
     constexpr bool have_cycles() const {
         return std::any_of(grids_.begin(), grids_.end(),
                            [](flat_grid const& part) { return is_cyclic(part.grid()); });
     }
 
-    /// True if shards of the same number have the same elements, regardless of their holders.
+    /// True if shards with the same number have the same elements, regardless of their holders.
     constexpr bool same_geometry(grid_list const& grids) const {
         return std::equal(
             grids_.begin(), grids_.end(), grids.grids_.begin(), grids.grids_.end(),
             [](flat_grid const& a, flat_grid const& b) { return a.same_geometry(b); });
     }
 
-    /// Adds what `same_geometry` compares.
+    /// Adds the values that `same_geometry` compares.
     constexpr void add_geometry(hasher& digest) const {
         for (flat_grid const& flat_grid : grids_)
             flat_grid.add_geometry(digest);
     }
 
-    /// Adds the holders of the shards, the only other difference between lists.
+    /// Adds the holders of the shards, which `same_geometry` does not compare.
     constexpr void add_holders(hasher& digest) const {
         for (flat_grid const& flat_grid : grids_)
             flat_grid.grid().add_holders(digest);
@@ -154,14 +154,14 @@ public:
     constexpr bool operator==(grid_list const&) const = default;
 
 private:
-    /// The grid that a number belongs to, given the first number of each grid.
+    /// The grid to which a number belongs, given the first number of each grid.
     static constexpr std::size_t place_of(vector<std::size_t> const& first, std::size_t number) {
         auto const behind = std::upper_bound(first.begin(), first.end(), number);
         BOOST_ASSERT(behind != first.end());
         return static_cast<std::size_t>(behind - first.begin()) - 1;
     }
 
-    /// A number, counted within one of the grids.
+    /// A number relative to the first number of its grid.
     struct grid_number {
         flat_grid const& grid;
         std::size_t number;
@@ -172,7 +172,7 @@ private:
         return {grids_[grid], i - first_shard_[grid]};
     }
 
-    /// The answer of the grid of shard `i`.
+    /// The result of calling `question` on the grid of shard `i`.
     template <class Answer>
     constexpr Answer ask(std::size_t i, Answer (flat_grid::*question)(std::size_t) const) const {
         grid_number const at = shard_place(i);
@@ -185,7 +185,7 @@ private:
     }
 
     vector<flat_grid> grids_;
-    vector<std::size_t> first_shard_ = vector<std::size_t>(1); ///< of a grid, and the end
+    vector<std::size_t> first_shard_ = vector<std::size_t>(1); ///< of each grid, and the end
     vector<std::size_t> first_box_ = vector<std::size_t>(1);
 };
 
@@ -199,10 +199,10 @@ class tensor_shards {
         return *table_;
     }
 
-    /// The answer of `question` for the form of the shards.
+    /// The result of calling `question` with the table, the grid or the list of grids.
     template <class Question>
     constexpr auto ask(Question&& question) const {
-        // A conditional expression would not do: g++ 12 frees its result in a constant twice.
+        // Not a conditional expression: g++ 12 frees its result twice in a constant.
         if (grid())
             return question(*grid_);
         if (grids())
@@ -211,9 +211,9 @@ class tensor_shards {
     }
 
 public:
-    /// Nobody holds any of the tensor.
+    /// Nobody holds elements of the tensor.
     constexpr tensor_shards() = default;
-    /// Null: the same.
+    /// If `table` is null, nobody holds elements of the tensor.
     constexpr tensor_shards(shard_table const* table)
         : form_(table ? form::table : form::none), table_(table) {}
     constexpr tensor_shards(shard_grid const* grid) : form_(form::grid), grid_(grid) {}
@@ -221,12 +221,12 @@ public:
 
     constexpr explicit operator bool() const { return form_ != form::none; }
 
-    /// The shards as a table, or null in another form.
+    /// The table, or null if the shards have another form.
     constexpr shard_table const* table() const { return form_ == form::table ? table_ : nullptr; }
     constexpr shard_grid const* grid() const { return form_ == form::grid ? grid_ : nullptr; }
     constexpr grid_list const* grids() const { return form_ == form::grids ? grids_ : nullptr; }
 
-    /// \pre somebody holds some of the tensor, here and below
+    /// \pre somebody holds elements of the tensor, here and below
     constexpr std::size_t ndim() const {
         return ask([](auto const& shards) { return shards.ndim(); });
     }
@@ -254,11 +254,11 @@ public:
         return boxes_of(region(i), flat(i), cycles(i));
     }
 
-    /// True if each shard is a box, or blocks of one; false if some are flat ranges.
+    /// True if each shard is a box or blocks of a box; false if there are flat ranges.
     constexpr bool are_whole() const {
         return grid() || (grids() ? grids_->are_whole() : table() && table()->all_boxes());
     }
-    /// True if a shard may be blocks.
+    /// True if a shard may consist of blocks.
     constexpr bool have_cycles() const {
         if (table())
             return !table()->all_cycles().empty();
@@ -271,7 +271,7 @@ public:
         return range ? range->size() : element_count(held_shape(region(i), cycles(i)));
     }
 
-    /// Calls `visit(region)` for each of `boxes(i)`, in order, without listing the blocks.
+    /// Calls `visit(region)` for each of `boxes(i)`, in order. Does not list the blocks.
     template <class Visitor>
     constexpr void for_each_box(std::size_t i, Visitor&& visit) const {
         if (auto const range = flat(i))
@@ -281,16 +281,16 @@ public:
             for_each_block(region(i), cycles(i), visit);
     }
 
-    /// Calls `visit(shard)` for each shard of a holder, ascending; looks at all shards only if they
-    /// are listed.
+    /// Calls `visit(shard)` for each shard of a holder, in ascending order. Looks at all shards
+    /// only if they are listed.
     template <class Visitor>
     constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
         if (*this)
             ask([&](auto const& shards) { shards.for_each_of(holder, visit); });
     }
 
-    /// True if both have the same boxes in the same order, decided without looking at all of them.
-    /// False for shards in two different forms.
+    /// True if both have the same boxes in the same order. Does not look at all boxes. False if the
+    /// shards have two different forms.
     constexpr bool same_geometry(tensor_shards const& shards) const {
         if (form_ != shards.form_ || !*this)
             return form_ == shards.form_;
@@ -300,7 +300,7 @@ public:
                        : table_->same_geometry(*shards.table_);
     }
 
-    /// Adds what `same_geometry` compares.
+    /// Adds the values that `same_geometry` compares.
     constexpr void add_geometry(hasher& digest) const {
         if (*this)
             ask([&](auto const& shards) { shards.add_geometry(digest); });
@@ -316,7 +316,7 @@ private:
     enum class form : std::uint8_t { none, table, grid, grids };
 
     form form_ = form::none;
-    union { // a model has tens of thousands of tensors, which are walked through: small is fast
+    union { // small, because loops go through tens of thousands of tensors
         shard_table const* table_ = nullptr;
         shard_grid const* grid_;
         grid_list const* grids_;

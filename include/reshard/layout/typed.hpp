@@ -22,7 +22,7 @@
 #include <utility>
 
 /// \file
-/// Shards and state dicts as types: a contradiction does not compile.
+/// Shards and state dicts as types: a contradiction is a compile error.
 
 namespace reshard::detail {
 
@@ -32,12 +32,12 @@ concept names_data_type = requires {
     { T::value } -> std::convertible_to<data_type>;
 };
 
-/// A type that a typed shard may have as its element type.
+/// A type that may be the element type of a typed shard.
 template <class T>
 concept has_data_type =
     names_data_type<T> || requires { data_type_traits<std::remove_cv_t<T>>::value; };
 
-/// The data type that `T` stands for.
+/// The data type that `T` represents.
 template <class T>
 consteval data_type named_data_type() {
     if constexpr (names_data_type<T>)
@@ -45,7 +45,7 @@ consteval data_type named_data_type() {
     else if constexpr (has_data_type<T>)
         return data_type_of<T>;
     else
-        return data_type{}; // one error says that there is none
+        return data_type{}; // another check reports the missing data type
 }
 
 /// True if no extent is negative and the number of elements fits 64 bits.
@@ -66,8 +66,8 @@ constexpr bool has_axes(box const& region, std::size_t ndim) {
     return region.offset.size() == ndim && region.shape.size() == ndim;
 }
 
-/// The first axis along which the region exceeds the shape; the number of axes if none does, or if
-/// they cannot be compared.
+/// The first axis along which the region exceeds the shape. The result is the number of axes if
+/// there is none, or if region and shape have different numbers of axes.
 constexpr std::size_t axis_outside(box const& region, index_vector const& shape) {
     if (!has_axes(region, shape.size()))
         return shape.size();
@@ -78,7 +78,7 @@ constexpr std::size_t axis_outside(box const& region, index_vector const& shape)
     return axis;
 }
 
-/// The first axis along which shapes differ; the number of axes of the shorter one if none does.
+/// The first axis along which shapes differ; otherwise the number of axes of the shorter shape.
 constexpr std::size_t axis_that_differs(index_vector const& a, index_vector const& b) {
     return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
                                     a.begin());
@@ -89,16 +89,16 @@ consteval Fact<Numbers.values[I]...> fact_of(std::index_sequence<I...>) {
     return {};
 }
 
-/// The numbers as arguments of a fact. As an alias, this would crash g++ 12.
+/// A fact whose arguments are these numbers. An alias template would crash g++ 12.
 template <template <auto...> class Fact, index_vector Numbers>
 consteval auto fact_of() {
     return fact_of<Fact, Numbers>(std::make_index_sequence<Numbers.size()>());
 }
 
-/// A rule that does not hold, with the facts.
+/// A rule that is violated, with the facts.
 ///
-/// `check_rule` has the sentence. It is a function because clang refuses everything that names a
-/// class whose `static_assert` fails.
+/// `check_rule` has the message. It is a function because clang rejects every use of a class whose
+/// `static_assert` fails.
 template <auto Rule, class... Facts>
 struct broken {};
 
@@ -106,7 +106,7 @@ struct no_rule_broken {};
 
 consteval bool check_rule(no_rule_broken) { return true; }
 
-/// A rule about equal shapes that does not hold.
+/// A rule that is violated because two shapes differ.
 template <auto Rule, class Key, index_vector Wanted, index_vector Actual>
 consteval auto broken_by_shape() {
     constexpr std::size_t axis = axis_that_differs(Wanted, Actual);
@@ -118,7 +118,7 @@ consteval auto broken_by_shape() {
 
 namespace reshard::typed {
 
-/// A shard whose key, element type, global shape and region are part of its type.
+/// A shard as a type: its key, element type, global shape and region are parts of the type.
 ///
 /// `T` is an element type, or `data_type_constant<data_type::f8_e4m3>` if C++ has no such type.
 template <detail::fixed_string Key, class T, index_vector Global, box Region>
@@ -150,7 +150,7 @@ struct shard {
         "the region of a typed::shard must lie inside its global shape");
 };
 
-/// The part of a typed shard in a flat range of its region, as ZeRO cuts shards.
+/// A typed shard that is cut flat: it has a flat range of its region, as in ZeRO.
 template <class Shard, flat_range Range>
 struct flat_shard : Shard {
     static constexpr std::optional<flat_range> flat = Range;
@@ -181,8 +181,8 @@ concept shard_type = std::convertible_to<T, shard_descriptor> && requires {
     { T::flat } -> std::convertible_to<std::optional<flat_range>>;
 };
 
-/// A descriptor that does not own its strings: not every compiler allows strings in constant
-/// expressions.
+/// A descriptor that does not own its strings, because not every compiler allows strings in
+/// constant expressions.
 struct shard_facts {
     std::string_view key;
     data_type dtype{};
@@ -193,24 +193,24 @@ struct shard_facts {
     constexpr bool operator==(shard_facts const&) const = default;
 };
 
-/// The content of a shard type, as a value.
+/// The content of a shard type as a value.
 template <shard_type T>
 constexpr shard_facts facts_of() {
     return {T::key, T::dtype, T::global_shape, T::region, T::flat};
 }
 
-/// Two indices of a list.
+/// The indices of two shards in a list.
 struct place_pair {
     std::size_t first;
     std::size_t second;
 };
 
-/// True if two shards of one key contradict each other.
+/// True if two shards with the same key contradict each other.
 constexpr bool clash(shard_facts const& a, shard_facts const& b) {
     return a.global_shape != b.global_shape || a.dtype != b.dtype || a == b;
 }
 
-/// The first two shards of one key that contradict each other.
+/// The first two shards with the same key that contradict each other.
 template <std::size_t N>
 constexpr std::optional<place_pair> find_clash(std::array<shard_facts, N> const& shards) {
     std::array<std::size_t, N> order{};
@@ -243,7 +243,7 @@ consteval bool check_rule(broken<Rule, Facts...>) {
     return true;
 }
 
-/// How two shards of one key clash.
+/// The rule that two shards with the same key violate.
 template <class A, class B>
 consteval auto clash_of() {
     using enum state_dict_rule;
@@ -256,7 +256,7 @@ consteval auto clash_of() {
         return broken<of_different_shards, key, actual<A::region>>();
 }
 
-/// The rule that keeps shards from being a state dict, if any.
+/// The first rule of a state dict that the shards violate, if any.
 template <class... Shards>
 consteval auto broken_by_shards() {
     if constexpr (!(shard_type<Shards> && ...)) {
@@ -278,16 +278,16 @@ consteval auto broken_by_shards() {
 
 namespace reshard::typed {
 
-/// The shards that one rank holds, as a list of shard types that mp11 can work on.
+/// The shards that one rank holds, as a list of types for mp11.
 ///
-/// It converts to the descriptors of its shards, in their order.
+/// Converts to the descriptors of its shards, in order.
 template <class... Shards>
 struct state_dict {
     static_assert(detail::check_rule(detail::broken_by_shards<Shards...>()));
 
     static constexpr std::size_t size = sizeof...(Shards);
 
-    /// The descriptors, in order.
+    /// The descriptors of the shards, in order.
     static vector<shard_descriptor> descriptors() {
         return {static_cast<shard_descriptor>(Shards{})...};
     }

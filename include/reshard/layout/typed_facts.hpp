@@ -25,14 +25,14 @@
 #include <utility>
 
 /// \file
-/// The shards of each rank of typed layouts, and questions for a `static_assert`; equal tensors are
+/// The shards of each rank of a typed layout, and queries for a `static_assert`. Equal tensors are
 /// examined once.
 
 namespace reshard {
 
 namespace typed {
 
-/// In `with_placements`: those that the tensor has.
+/// An argument of `with_placements`: the tensor's existing placements.
 struct own_placements {
     constexpr bool operator==(own_placements const&) const = default;
 };
@@ -73,8 +73,8 @@ namespace typed {
 
 /// The same tensor, or list of tensors, with other placements.
 ///
-/// `with_placements<layer<3>, only{1}, own_placements{}>` puts a layer on the second stage of
-/// pipeline and leaves it cut as it is.
+/// For example, `with_placements<layer<3>, only{1}, own_placements{}>` puts a layer on the second
+/// pipeline stage and keeps its existing placements on the other mesh axes.
 template <class Tensors, auto... Placements>
 using with_placements = typename detail::replaced<Tensors, Placements...>::type;
 
@@ -82,7 +82,7 @@ using with_placements = typename detail::replaced<Tensors, Placements...>::type;
 
 namespace detail {
 
-/// What a rank holds of a tensor of one part, or std::nullopt.
+/// The region and flat range that a rank holds of a tensor with one part, or std::nullopt.
 constexpr std::optional<std::pair<box, std::optional<flat_range>>>
 part_held(sharding_part const& part, holder_t rank) {
     std::optional<std::pair<box, std::optional<flat_range>>> held;
@@ -92,7 +92,7 @@ part_held(sharding_part const& part, holder_t rank) {
     return held;
 }
 
-/// A list of the one shard that a rank holds of a tensor, or of none.
+/// A list with the shard of a tensor that a rank holds; empty if it holds none.
 template <class Layout, class Tensor, holder_t Rank>
 consteval auto shards_of_rank() {
     constexpr auto held = part_held(Tensor::template kind_on<Layout::ranks>->part(), Rank);
@@ -107,7 +107,7 @@ consteval auto shards_of_rank() {
         return boost::mp11::mp_list<typename Tensor::template shard_of<held->first>>();
 }
 
-/// The `typed::state_dict` of a rank as its `type`.
+/// Has the `typed::state_dict` of a rank as its `type`.
 template <class Layout, holder_t Rank, class Tensors>
 struct rank_shards;
 
@@ -126,7 +126,7 @@ struct rank_shards<Layout, Rank, boost::mp11::mp_list<Tensors...>> {
 
 namespace typed {
 
-/// What one rank of a layout holds, as a `state_dict`.
+/// The shards that one rank of a layout holds, as a `state_dict`.
 template <class Layout, holder_t Rank>
 using state_dict_of = typename detail::rank_shards<Layout, Rank, typename Layout::tensors>::type;
 
@@ -134,7 +134,8 @@ using state_dict_of = typename detail::rank_shards<Layout, Rank, typename Layout
 
 namespace detail {
 
-/// What one rank of a layout holds, in the order of its tensors, for a rank known at run time.
+/// The shards that one rank of a layout holds, in the order of the tensors. The rank may be known
+/// only at run time.
 ///
 /// \pre `rank < Layout::rank_end`
 template <class Layout>
@@ -142,13 +143,13 @@ vector<shard_descriptor> descriptors_of(holder_t rank) {
     return shards_of(typed::shardings_of<Layout>(), rank);
 }
 
-/// The boxes of a part, whichever ranks hold them.
+/// The boxes of a part, regardless of which ranks hold them.
 constexpr shard_grid boxes_of(sharding_part const& part) {
     distribution const& spread = part.spread;
     return grid_of(distribution(spread.ranks(), spread.placements(), spread.shape()));
 }
 
-/// True if the boxes of a kind, which share no elements, cover the tensor.
+/// True if the boxes of a kind cover the tensor. The boxes do not overlap.
 template <typed::kind const* Kind>
 inline constexpr bool kind_is_covered = [] {
     shard_grid const shards = boxes_of(Kind->part());
@@ -158,7 +159,7 @@ inline constexpr bool kind_is_covered = [] {
     return held_count == element_count(Kind->shape);
 }();
 
-/// True if all slices of `elements` elements have one length; without slices they are one.
+/// True if all slices of `elements` elements have the same length, or if there are no slices.
 constexpr bool has_equal_slices(sharding_part const& part, index_t elements) {
     if (!part.flat)
         return true;
@@ -167,7 +168,7 @@ constexpr bool has_equal_slices(sharding_part const& part, index_t elements) {
                                         flat_slices{0, elements / count};
 }
 
-/// True if all shards of a kind have one shape.
+/// True if all shards of a kind have the same shape.
 template <typed::kind const* Kind>
 inline constexpr bool kind_has_equal_shards = [] {
     sharding_part const part = Kind->part();
@@ -179,7 +180,7 @@ inline constexpr bool kind_has_equal_shards = [] {
     return has_equal_slices(part, element_count(first));
 }();
 
-/// True if a predicate is of all kinds of a layout; asks each kind once.
+/// Evaluates a predicate for all kinds of a layout, once for each kind.
 template <class Layout>
 struct every_kind {
     template <std::size_t... I>
@@ -197,11 +198,11 @@ struct every_kind {
     }
 };
 
-/// The holders of all shards, as a type: one `typed::state_dict` a rank.
+/// The holders of all shards as a type: one `typed::state_dict` for each rank.
 template <class... Ranks>
 struct typed_ranks {};
 
-/// One tensor and its shards, without a copy of its strings.
+/// One tensor and its shards. It does not own its strings.
 struct keyed_table {
     std::string_view key;
     data_type dtype{};
@@ -209,7 +210,7 @@ struct keyed_table {
     shard_table shards;
 };
 
-/// All tensors of one side, sorted by key; numbers are places in the list.
+/// All tensors of one side, sorted by key. Numbers are indices in that list.
 class keyed_tables {
 public:
     template <class... Ranks>
@@ -250,7 +251,7 @@ private:
     vector<keyed_table> tables_;
 };
 
-/// True if the shards, replicas aside, cover the tensor, each element once.
+/// True if the shards hold each element of the tensor once, not counting replicas.
 constexpr bool is_held(keyed_table const& tensor) {
     box_list boxes(tensor.shape.size());
     for (std::size_t i = 0; i < tensor.shards.size(); ++i)
@@ -263,8 +264,8 @@ constexpr bool is_held(keyed_table const& tensor) {
 
 namespace typed {
 
-/// True if every element of every tensor has a holder: so it is for all typed layouts that
-/// compile; `typed_ranks` may leave gaps.
+/// True if every element of every tensor has a holder. This is always true for a `typed::layout`;
+/// `typed_ranks` may have gaps.
 template <class Layout>
 inline constexpr bool is_covered =
     detail::every_kind<Layout>::is_covered(std::make_index_sequence<Layout::keys.size()>());
@@ -275,7 +276,8 @@ inline constexpr bool is_covered<detail::typed_ranks<Ranks...>> = [] {
     return std::all_of(tables.all().begin(), tables.all().end(), detail::is_held);
 }();
 
-/// True if every cut divides its extent: ranks that hold some of a tensor hold equally much.
+/// True if every cut divides its extent, so that all holders of a tensor have equally many
+/// elements.
 template <class Layout>
 inline constexpr bool has_equal_shards =
     detail::every_kind<Layout>::has_equal_shards(std::make_index_sequence<Layout::keys.size()>());

@@ -18,12 +18,12 @@
 #include <utility>
 
 /// \file
-/// Texts as types, the facts of a compile error, lists of tensors, and the keys of a typed layout,
-/// found in a few steps, since compilers limit the steps of a constant.
+/// Texts as types, the facts of a compile error, lists of tensors, and the keys of a typed layout.
+/// Compilers limit the steps of a constant expression, so searches take few steps.
 
 namespace reshard::detail {
 
-/// `N - 1` characters and a terminating zero, from a string literal.
+/// The characters of a string literal, including the terminating zero, as a structural type.
 template <std::size_t N>
 struct fixed_string {
     char characters[N] = {};
@@ -31,7 +31,8 @@ struct fixed_string {
     constexpr fixed_string() = default;
     constexpr fixed_string(char const (&text)[N]) { put(0, text, N); }
 
-    /// Writes `count` characters at an index; a plain loop, which compilers run fastest.
+    /// Writes `count` characters from `index` on. Uses a plain loop, which compilers evaluate
+    /// fastest.
     constexpr void put(std::size_t index, char const* text, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i)
             characters[index + i] = text[i];
@@ -44,13 +45,13 @@ struct fixed_string {
     constexpr auto operator<=>(fixed_string const&) const = default;
 };
 
-/// Compares texts, also of different lengths as types.
+/// Compares texts, even if their types have different lengths.
 template <std::size_t N, std::size_t M>
 constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
     return a.view() == b.view();
 }
 
-/// One text after the other.
+/// Concatenates two texts.
 template <std::size_t N, std::size_t M>
 constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, fixed_string<M> const& b) {
     fixed_string<N + M - 1> joined;
@@ -81,12 +82,12 @@ constexpr auto digits_of() {
     return fixed_string<sizeof(digits)>(digits);
 }
 
-/// \name The facts of a condition: types, since compilers print those
+/// \name The facts of a condition. They are types because compilers print types.
 /// \{
 template <fixed_string Key>
 struct of_key {};
 template <std::size_t Axis>
-struct on_axis {}; ///< of the tensor
+struct on_axis {}; ///< an axis of the tensor
 template <fixed_string Name>
 struct on_mesh_axis {};
 template <auto... Values>
@@ -95,11 +96,11 @@ template <auto... Values>
 struct actual {};
 /// \}
 
-/// `Is`, with facts for the message of a compiler.
+/// Equals `Is`. The compiler shows the facts in its message.
 template <bool Is, class... Facts>
 inline constexpr bool holds = Is;
 
-/// A key and its hash; each key's is a separate constant.
+/// A key and its hash. Each key has a separate constant.
 struct hashed_key {
     std::string_view text;
     std::uint64_t hash = 0;
@@ -117,13 +118,13 @@ struct hashed_key {
     }
 };
 
-/// The key of a tensor; layouts with the same key share it.
+/// The hashed key of a tensor. Layouts with the same key share the constant.
 template <fixed_string Key>
 inline constexpr hashed_key hash_of{Key.view()};
 
-/// Keys and their indices in a list, as a table that is made once and searched often.
+/// A hash table of keys and their indices in a list. It is built once and searched often.
 ///
-/// Sorting 300 keys with a common prefix takes more steps than clang allows a constant.
+/// Sorting 300 keys with a common prefix would exceed the steps that clang allows for a constant.
 template <std::size_t N>
 class typed_keys {
 public:
@@ -137,7 +138,7 @@ public:
 
     static constexpr std::size_t size() { return N; }
 
-    /// In their order.
+    /// The keys, in their original order.
     constexpr std::array<hashed_key, N> const& all() const { return keys_; }
 
     /// \pre `i < size()`
@@ -153,7 +154,8 @@ public:
     constexpr std::optional<std::pair<std::size_t, std::size_t>> twice() const { return twice_; }
 
 private:
-    /// The slot of the key, or its free slot; half of the slots are empty, so one exists.
+    /// The slot of the key, or the empty slot for it. Half of the slots are empty, so there always
+    /// is one.
     constexpr std::size_t slot_of(hashed_key const& key) const {
         std::size_t slot = key.hash % slots_.size();
         while (slots_[slot] != 0 && keys_[slots_[slot] - 1] != key)
@@ -162,15 +164,15 @@ private:
     }
 
     std::array<hashed_key, N> keys_;
-    std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; else index + 1
+    std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; otherwise index + 1
     std::optional<std::pair<std::size_t, std::size_t>> twice_;
 };
 
-/// The different ones of at most `N` keys, while the compiler reads them.
+/// Numbers at most `N` distinct keys, at compile time.
 template <std::size_t N>
 class key_numbers {
 public:
-    /// The number of a key, a new one for a new key.
+    /// The number of a key. A new key gets the next number.
     constexpr std::size_t add(hashed_key const& key) {
         std::uint32_t& slot = slots_[slot_of(key)];
         if (slot == 0) {
@@ -180,7 +182,7 @@ public:
         return slot - 1;
     }
 
-    /// The number of a key, or the number of keys.
+    /// The number of a key, or the number of keys if the key is unknown.
     constexpr std::size_t find(hashed_key const& key) const {
         std::uint32_t const slot = slots_[slot_of(key)];
         return slot == 0 ? keys_.size() : slot - 1;
@@ -200,7 +202,8 @@ private:
     std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; else number + 1
 };
 
-/// Whether a key has another one inside, as the key of a state has its parameter's.
+/// True if a key contains one of `keys`. For example, the key of an optimizer state contains the
+/// key of its parameter.
 template <std::size_t N>
 constexpr bool contains_key(std::string_view key, typed_keys<N> const& keys) {
     auto const is_border = [&](std::size_t i, std::string_view borders) {
@@ -215,7 +218,7 @@ constexpr bool contains_key(std::string_view key, typed_keys<N> const& keys) {
     return false;
 }
 
-/// A list of the tensors of a list, or of the one tensor.
+/// The tensors of an item, which is a tensor or a list of tensors, as a list.
 template <class Tensor>
 struct tensor_list {
     using type = boost::mp11::mp_list<Tensor>;
@@ -226,7 +229,7 @@ struct tensor_list<boost::mp11::mp_list<Tensors...>> {
     using type = boost::mp11::mp_list<Tensors...>;
 };
 
-/// Tensors and lists of them as one list.
+/// Flattens tensors and lists of tensors into one list.
 template <class... Items>
 using all_tensors =
     boost::mp11::mp_append<boost::mp11::mp_list<>, typename tensor_list<Items>::type...>;
@@ -250,16 +253,17 @@ struct layer_list<Layer, std::index_sequence<I...>> {
 
 namespace reshard::typed {
 
-/// A text that keys are made of: `key<"layers."> + number<3> + ".weight"` is `"layers.3.weight"`.
+/// A text from which keys are made: `key<"layers."> + number<3> + ".weight"` is
+/// `"layers.3.weight"`.
 template <detail::fixed_string Text>
 inline constexpr auto key = Text;
 
-/// A number as such a text.
+/// A number as a text from which keys are made.
 template <std::size_t Number>
 inline constexpr auto number = detail::digits_of<Number>();
 
-/// The tensors of layers 0 to `Count - 1`, as an `mp_list`: for layer `i` these are `Layer<i>`, a
-/// tensor or an `mp_list` of tensors.
+/// The tensors of layers 0 to `Count - 1`, as an `mp_list`. Layer `i` is `Layer<i>`, a tensor or an
+/// `mp_list` of tensors.
 template <std::size_t Count, template <std::size_t> class Layer>
 using layers = typename detail::layer_list<Layer, std::make_index_sequence<Count>>::type;
 

@@ -26,7 +26,7 @@
 
 /// \file
 /// A whole job's layout as a type: a mesh, and tensors with their placements. The kind of a tensor
-/// is everything except its key: tensors of a kind are checked and planned once.
+/// is everything except its key. Tensors of the same kind are checked and planned once.
 
 namespace reshard {
 
@@ -34,7 +34,7 @@ struct layout;
 
 namespace detail {
 
-/// A typed tensor without its key: what the compiler evaluates once for equal tensors.
+/// A typed tensor without its key. The compiler evaluates it once for all equal tensors.
 template <class T, index_vector Shape, auto... Placements>
 struct typed_form {
     static constexpr bool is_in_blocks =
@@ -46,7 +46,7 @@ struct typed_form {
 
     static constexpr vector<placement> placements() { return placement_list<Placements...>(); }
 
-    /// The fault of its placement on that mesh, or std::nullopt.
+    /// The fault in its placements on that mesh, or std::nullopt.
     template <auto Ranks>
     static constexpr std::optional<placement_fault> fault_on =
         is_shape(Shape) ? find_fault(mesh_in<Ranks>.shape(), placements(), Shape) : std::nullopt;
@@ -54,7 +54,7 @@ struct typed_form {
     static constexpr std::optional<flat_sharing> sharing = sharing_in<Placements...>();
     static constexpr bool shares_blocks = is_in_blocks && sharing;
 
-    /// True if the slices of `typed::flat_share` have all elements.
+    /// True if the slices of `typed::flat_share` hold all elements.
     template <auto Ranks>
     static constexpr bool has_slices_on = [] {
         if constexpr (is_shape(Shape) && !fault_on<Ranks> && !shares_blocks) {
@@ -64,12 +64,13 @@ struct typed_form {
             return true;
     }();
 
-    /// True if it is a tensor, and fits on that mesh.
+    /// True if the tensor is valid and fits that mesh.
     template <auto Ranks>
     static constexpr bool fits_on = has_data_type<T> && is_shape(Shape) && !fault_on<Ranks> &&
                                     !shares_blocks && has_slices_on<Ranks>;
 
-    /// Its kind on that mesh. What does not fit has another one, so that there is one error.
+    /// The tensor's kind on that mesh. An invalid tensor gets a replacement kind, so that the
+    /// compiler reports only one error.
     template <auto Ranks>
     static constexpr typed::kind const* kind_on = [] {
         if constexpr (fits_on<Ranks>)
@@ -83,20 +84,20 @@ struct typed_form {
 
 namespace typed {
 
-/// A tensor, spread over a mesh: one placement, such as `shard{0}`, for each mesh axis.
+/// A tensor that is distributed over a mesh: one placement, such as `shard{0}`, for each mesh axis.
 ///
-/// `T` is as in `shard`.
+/// `T` is the same as for `shard`.
 template <detail::fixed_string Key, class T, index_vector Shape, auto... Placements>
 struct tensor : detail::typed_form<T, Shape, Placements...> {
     using key_fact = detail::of_key<Key>;
     static constexpr std::string_view key = Key.view();
     static constexpr detail::hashed_key const& hashed = detail::hash_of<Key>;
 
-    /// The shard that holds that region.
+    /// The shard with that region.
     template <box Region>
     using shard_of = shard<Key, T, Shape, Region>;
 
-    /// What it is in another template, such as `typed::source`.
+    /// The same key, element type and shape in another template, such as `typed::source`.
     template <template <detail::fixed_string, class, index_vector> class Other>
     using as = Other<Key, T, Shape>;
 };
@@ -105,7 +106,7 @@ struct tensor : detail::typed_form<T, Shape, Placements...> {
 
 namespace detail {
 
-/// What tensors of a layout must be, except for their placements.
+/// Rules for the tensors of a layout, except for the rules for placements.
 enum class tensor_rule { has_key, has_own_key, has_dtype, has_shape, shares_boxes, has_slices };
 
 template <tensor_rule Rule, class... Facts>
@@ -151,7 +152,7 @@ consteval bool check_rule(broken<Fault, Facts...>) {
     return true;
 }
 
-/// The name of an axis of a mesh as a text.
+/// The name of a mesh axis as a text.
 template <auto Ranks, std::size_t Axis>
 consteval auto name_of_axis() {
     constexpr mesh_axis axis = mesh_in<Ranks>.all_axes[Axis];
@@ -160,7 +161,7 @@ consteval auto name_of_axis() {
     return name;
 }
 
-/// The fault in the placements of a tensor, with its facts.
+/// The rule that the placements of a tensor violate, with the facts.
 template <auto Ranks, class Tensor>
 consteval auto broken_by_placements() {
     using kind = placement_fault::kind;
@@ -180,7 +181,7 @@ consteval auto broken_by_placements() {
     }
 }
 
-/// What keeps a tensor from being one on that mesh.
+/// The rule that an invalid tensor violates on that mesh.
 template <auto Ranks, class Tensor>
 consteval auto broken_by_tensor() {
     using key = typename Tensor::key_fact;
@@ -199,7 +200,7 @@ consteval auto broken_by_tensor() {
                       actual<Tensor::sharing->slices->begin, Tensor::sharing->slices->length>>();
 }
 
-/// What keeps tensors from being a layout on that mesh.
+/// The first rule of a layout that the tensors violate on that mesh, if any.
 template <auto Ranks, class... Tensors>
 consteval auto broken_by_tensors(boost::mp11::mp_list<Tensors...>) {
     constexpr std::array<bool, sizeof...(Tensors)> fits{
@@ -224,7 +225,7 @@ kinds_on(boost::mp11::mp_list<Tensors...>) {
     return {Tensors::template kind_on<Ranks>...};
 }
 
-/// How tensors of these keys and kinds are spread, in their order.
+/// The shardings of tensors with these keys and kinds, in order.
 inline vector<tensor_sharding> shardings_of(std::span<hashed_key const> keys,
                                             std::span<typed::kind const* const> kinds) {
     vector<tensor_sharding> shardings;
@@ -239,18 +240,18 @@ inline vector<tensor_sharding> shardings_of(std::span<hashed_key const> keys,
 
 namespace typed {
 
-/// How the tensors of a layout are spread, in their order.
+/// The shardings of a layout's tensors, in order.
 template <class Layout>
 vector<tensor_sharding> shardings_of() {
     return detail::shardings_of(Layout::keys.all(), Layout::kinds);
 }
 
 /// The layout of a whole job:
-/// `layout<mesh{{"tp", 2}}, tensor<"w", float, index_vector{4, 4}, shard{0}>>`. Among the tensors
-/// may be lists of them, as `layers` makes.
+/// `layout<mesh{{"tp", 2}}, tensor<"w", float, index_vector{4, 4}, shard{0}>>`. An argument may
+/// also be a list of tensors, such as `layers`.
 ///
-/// With `layout/layout_of.hpp` it converts to a `layout`, in which the tensors of a kind share a
-/// spread.
+/// With `layout/layout_of.hpp`, it converts to a `layout`, in which tensors of the same kind share
+/// a spread.
 template <std::convertible_to<reshard::rank_mesh> auto Ranks, class... Tensors>
 struct layout {
     static constexpr auto ranks = Ranks;
@@ -258,13 +259,13 @@ struct layout {
     static constexpr holder_t rank_end = reshard::rank_mesh(Ranks).rank_end();
     using tensors = detail::all_tensors<Tensors...>;
 
-    /// The keys, and the kinds of the tensors, in their order.
+    /// The keys and kinds of the tensors, in order.
     static constexpr auto keys = detail::keys_of(tensors());
     static constexpr auto kinds = detail::kinds_on<Ranks>(tensors());
 
     static_assert(detail::check_rule(detail::broken_by_tensors<Ranks>(tensors())));
 
-    template <std::same_as<reshard::layout> Values> // which this header does not define
+    template <std::same_as<reshard::layout> Values> // this header does not define `reshard::layout`
     operator Values() const {
         Values result = layout_of(detail::shardings_of(keys.all(), kinds));
         result.holders = rank_end;

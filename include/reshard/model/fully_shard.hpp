@@ -12,11 +12,11 @@
 #include <utility>
 
 /// \file
-/// FSDP2: an axis of every tensor cut by the ranks of a mesh axis, in addition to earlier cuts.
+/// FSDP2: the ranks of a mesh axis cut an axis of every tensor, in addition to earlier cuts.
 
 namespace reshard::detail {
 
-/// Whether an axis of the mesh after `mesh_axis` cuts that axis of the tensor.
+/// True if a mesh axis after `mesh_axis` cuts axis `tensor_axis` of the tensor.
 constexpr bool is_cut_behind(distribution const& distribution, std::size_t mesh_axis,
                              std::size_t tensor_axis) {
     for (std::size_t i = mesh_axis + 1; i < distribution.placements().size(); ++i)
@@ -29,16 +29,17 @@ constexpr bool is_cut_behind(distribution const& distribution, std::size_t mesh_
 
 namespace reshard::model {
 
-/// The distribution in which the ranks along `mesh_axis` cut the part that each of them would hold
-/// whole by `distribution`.
+/// Changes a distribution: the ranks along `mesh_axis` cut the region that each of them would
+/// otherwise hold whole.
 ///
-/// Parts are rounded up; the last ones are shorter or empty. An axis other than 0 must divide. If
-/// tensor parallelism cuts the same axis, it cuts first, and the result is a strided shard. If the
-/// mesh has two data-parallel axes and `mesh_axis` is one of them, the result is HSDP.
+/// Along axis 0, extents are rounded up, and the last ranks hold shorter or empty shards. Along
+/// another axis, the number of ranks must divide the extent. If tensor parallelism cuts the same
+/// axis, it cuts first, and the result is a strided shard. If the mesh has two data-parallel axes
+/// and `mesh_axis` is one of them, the result is HSDP.
 ///
-/// \throws     error with errc::bad_layout that names key, axis and both numbers for a scalar, an
-///             axis that does not exist or does not divide, and for a mesh axis that does not
-///             replicate
+/// \throws     error with errc::bad_layout for a scalar, for an axis that does not exist or cannot
+///             be divided, and for a mesh axis that does not replicate; the message names key, axis
+///             and both numbers
 /// \par Source `fully_shard` of PyTorch
 constexpr distribution fully_shard(distribution const& distribution, std::string_view mesh_axis,
                                    std::string_view key = "a tensor", std::size_t axis = 0) {
@@ -57,9 +58,9 @@ constexpr distribution fully_shard(distribution const& distribution, std::string
     return {distribution.ranks(), std::move(placements), distribution.shape(), key};
 }
 
-/// The same for a tensor of one part, or of copies of one part.
+/// The same for a tensor that has one part, or copies of one part.
 ///
-/// \throws error with errc::bad_layout as above, and for a tensor of several parts
+/// \throws error with errc::bad_layout as above, and for a tensor with several parts
 RESHARD_DECL tensor_sharding fully_shard(tensor_sharding tensor, std::string_view mesh_axis,
                                          std::size_t axis = 0);
 

@@ -11,11 +11,11 @@
 #include <span>
 
 /// \file
-/// Fused weights: blocks that each have a part of each of several tensors.
+/// Fused weights: several tensors interleaved in blocks.
 
 namespace reshard::detail {
 
-/// \throws error with errc::shape_mismatch for less than one block, or more blocks than rows
+/// \throws error with errc::shape_mismatch if `blocks` is below 1, or does not divide `extent`
 constexpr void check_blocks(index_t extent, index_t blocks) {
     if (blocks < 1 || extent % blocks != 0)
         fail(errc::shape_mismatch, "tensors of extent ", extent,
@@ -26,7 +26,8 @@ constexpr void check_blocks(index_t extent, index_t blocks) {
 
 namespace reshard::model {
 
-/// The tensor of `blocks` blocks along an axis, each with that block's part of each of `tensors`.
+/// Cuts each of `tensors` along an axis into `blocks` equal pieces, and joins the pieces: first the
+/// first piece of each tensor, then the second piece of each, and so on.
 ///
 /// | fused weight | tensors | blocks |
 /// |---|---|---|
@@ -56,7 +57,7 @@ constexpr expression interleave(std::initializer_list<expression> tensors, std::
     return interleave(std::span(tensors.begin(), tensors.size()), axis, blocks);
 }
 
-/// The tensors that `fused` was made of, with these extents along the axis.
+/// The tensors from which `interleave` made `fused`, given their extents along the axis.
 ///
 /// \post   `interleave(deinterleave(fused, axis, blocks, extents), axis, blocks)` is `fused`
 /// \throws error with errc::shape_mismatch if the extents do not sum to the extent of `fused`, or

@@ -20,14 +20,14 @@ namespace reshard::model {
 
 /// A state that an optimizer keeps for each parameter.
 struct state_kind {
-    std::string prefix = {}; ///< of the key, before the parameter's
+    std::string prefix = {}; ///< before the parameter's key
     std::string suffix = {};
     data_type dtype = data_type::f32;
-    bool is_master = false;                        ///< only if the parameter has another data type
-    std::optional<index_vector> scalar_shape = {}; ///< one number, in this shape
+    bool is_master = false; ///< kept only if the parameter has another data type
+    std::optional<index_vector> scalar_shape = {}; ///< if the state is one number: its shape
 };
 
-/// The state of Adam in PaddlePaddle: `w.w_0`, the master weight, `w.moment1_0` and others.
+/// The state of Adam in PaddlePaddle: `w.w_0` (the master weight), `w.moment1_0` and others.
 RESHARD_DECL vector<state_kind> paddle_states();
 
 /// The state of Megatron-Core's distributed optimizer: `optimizer.state.exp_avg.w` and others.
@@ -41,19 +41,19 @@ inline std::string key_of(state_kind const& kind, std::string_view parameter) {
     return kind.prefix + std::string(parameter) + kind.suffix;
 }
 
-/// Whether an optimizer keeps a state for parameters of a data type.
+/// True if an optimizer keeps a state for parameters of a data type.
 constexpr bool is_kept_for(state_kind const& kind, data_type parameter) {
     return !kind.is_master || kind.dtype != parameter;
 }
 
-/// The state that an optimizer keeps for a parameter. State of the parameter's shape has the layout
-/// of `parameter`; a number is on every rank that may have some of the parameter.
+/// The states that an optimizer keeps for a parameter. A state with the parameter's shape has the
+/// parameter's layout. A scalar is on every rank that may hold elements of the parameter.
 ///
 /// For ZeRO, `parameter` is a result of `shard_buffers`, `shard_slices` or `shard_whole`.
 RESHARD_DECL vector<tensor_sharding> states_of(tensor_sharding const& parameter,
                                                vector<state_kind> const& kinds);
 
-/// The state of all parameters, in their order.
+/// The states of all parameters, in the order of `parameters`.
 RESHARD_DECL vector<tensor_sharding> states_of(vector<tensor_sharding> const& parameters,
                                                vector<state_kind> const& kinds);
 
@@ -72,8 +72,8 @@ public:
 
     /// The state of the parameter that was found.
     ///
-    /// \throws error with errc::unknown_key if no parameter was found, errc::memory_overlap for
-    ///         several
+    /// \throws error with errc::unknown_key if no parameter was found, errc::memory_overlap if
+    ///         several were found
     RESHARD_DECL shard_descriptor state() const;
 
 private:
@@ -84,16 +84,16 @@ private:
     model::state_kind const& kind_;
     vector<shard_descriptor const*> found_;
     vector<shard_descriptor const*> empty_;
-    shard_descriptor const* around_ = nullptr; ///< contains the address, but does not begin there
+    shard_descriptor const* around_ = nullptr; ///< contains the address, but begins earlier
 };
 
 } // namespace reshard::detail
 
 namespace reshard::model {
 
-/// This rank's shard of a state, from its shard of the parameter whose elements begin at `address`:
-/// the same part of a tensor of the same shape, or all of a scalar. So an optimizer that knows its
-/// parameters by their memory, not by their names, can describe its state.
+/// This rank's shard of a state of the parameter whose elements begin at `address`: the region of
+/// the parameter's shard, or a whole scalar. So an optimizer can describe its state even if it
+/// knows its parameters only by their memory, not by their names.
 ///
 /// A shard without elements counts only if no other shard begins at the address. If a parameter has
 /// several shards, each has its own address. `is_master` is ignored.
@@ -116,13 +116,13 @@ shard_descriptor state_of(reshard::detail::basic_state_dict<View> const& paramet
 /// The program that makes an optimizer's state from the parameters before the first step: a master
 /// weight is a cast of its parameter, moments are zeros.
 ///
-/// Scalars are only added: they keep the optimizer's initial values. If the targets are `states_of`
-/// the parameters, each rank makes its slices from its own parameters, and nothing moves. A job
-/// that loads before its first step needs nothing else: `shards_of` says which slices it will have,
-/// even before it has made them.
+/// The program adds scalars without a source: they keep the optimizer's initial values. If the
+/// targets are `states_of` the parameters, each rank makes its slices from its own parameters, and
+/// no elements move. A job that loads a checkpoint before its first step needs nothing else:
+/// `shards_of` gives its slices even before the optimizer has made them.
 ///
-/// \par Source GroupShardedStage3 of PaddlePaddle, which gives its optimizer slices of `fw_storage`
-///             at the first step, so that nothing can be loaded into them before
+/// \par Source GroupShardedStage3 of PaddlePaddle. There, the optimizer gets its slices of
+///             `fw_storage` at the first step, so nothing can be loaded into them earlier
 RESHARD_DECL mapping before_first_step(vector<tensor_sharding> const& parameters,
                                        vector<state_kind> const& kinds);
 

@@ -18,7 +18,7 @@
 #include <string_view>
 
 /// \file
-/// From a tensor of a model and the parallelism of a job to its layout.
+/// Makes the layout of a model's tensor from the parallelism of a job.
 
 namespace reshard::detail {
 
@@ -28,7 +28,8 @@ struct named_placement {
     placement spread;
 };
 
-/// One placement for each axis of the mesh, in its order; axes that are not named replicate.
+/// One placement for each axis of the mesh, in the order of the mesh. Axes that are not named
+/// replicate.
 ///
 /// \throws error with errc::bad_layout for a name that the mesh does not have, or that appears
 ///         twice
@@ -44,21 +45,21 @@ constexpr vector<placement> placements_on(mesh const& ranks, vector<named_placem
     return placements;
 }
 
-/// The ranks that hold a tensor, and the axis along which they cut it.
+/// The ranks that hold a tensor, and the mesh axis along which they cut it.
 struct tensor_ranks {
     mesh ranks;
     std::string_view cut_axis = "tp";
-    vector<detail::named_placement> fixed = {}; ///< on other axes: a stage, an expert
+    vector<detail::named_placement> fixed = {}; ///< on other mesh axes: a stage, an expert
 };
 
-/// The parts of a tensor of that shape that a cut over those ranks makes.
+/// The parts into which `cut` divides a tensor of shape `shape` over the ranks `on`.
 ///
 /// \par Units  elements
-/// \throws     error with errc::bad_layout that names key, axis and both numbers if the cut does
-///             not fit the shape or the ranks
+/// \throws     error with errc::bad_layout if the cut does not fit the shape or the ranks; the
+///             message names key, axis and both numbers
 /// \par Source Megatron-Core's and PaddlePaddle's tensor-parallel layers. There, an extent that
-///             does not divide fails an assertion; a key or value head that ranks share is a copy,
-///             as here
+///             cannot be divided fails an assertion. Ranks that share a key or value head have
+///             copies of it, as here
 RESHARD_DECL vector<sharding_part> cut_parts(std::string_view key, index_vector const& shape,
                                              model::tensor_cut const& cut, tensor_ranks const& on);
 
@@ -71,26 +72,26 @@ namespace model {
 /// The position of a tensor in the pipeline.
 struct stage_place {
     enum class kind {
-        layer, ///< with its layer
-        first, ///< an embedding
-        last,  ///< the last norm, a head, layers that predict further tokens
-        ends,  ///< an embedding that is also the head: the first and the last stage each have it
+        layer, ///< on the stage of its layer
+        first, ///< on the first stage: an embedding
+        last,  ///< on the last stage: the last norm, a head, layers that predict further tokens
+        ends,  ///< on the first and the last stage: an embedding that is also the head
         every,
     };
 
     kind type = kind::every;
-    index_t layer = 0; ///< the layer's number in the model, for `layer`
+    index_t layer = 0; ///< the layer's number in the model, for `kind::layer`
 
     constexpr bool operator==(stage_place const&) const = default;
 };
 
-/// On the stage that has that layer; layers count from 0 in the whole model.
+/// A tensor on the stage of `layer`. Layers are numbered from 0 in the whole model.
 constexpr stage_place on_layer(index_t layer) { return {stage_place::kind::layer, layer}; }
-/// On the first stage: an embedding.
+/// A tensor on the first stage: an embedding.
 constexpr stage_place on_first_stage() { return {stage_place::kind::first}; }
-/// On the last stage: the last norm, the head.
+/// A tensor on the last stage: the last norm, the head.
 constexpr stage_place on_last_stage() { return {stage_place::kind::last}; }
-/// On the first and the last stage: an embedding that is also the head.
+/// A tensor on the first and the last stage: an embedding that is also the head.
 constexpr stage_place on_both_ends() { return {stage_place::kind::ends}; }
 
 /// A tensor of a model, and the facts about it that parallelism needs.
@@ -100,13 +101,13 @@ struct parallel_tensor {
     data_type dtype = data_type::bf16;
     tensor_cut cut = {};
     stage_place stage = {};
-    std::optional<index_t> expert = {}; ///< number in the model
+    std::optional<index_t> expert = {}; ///< the expert's number in the model
 };
 
-/// A job: its ranks, its pipeline, its experts.
+/// A training job: its ranks, its pipeline and its experts.
 class parallel_job {
 public:
-    /// `experts` is the number of a layer's experts.
+    /// `experts` is the number of experts in a layer.
     ///
     /// \throws error with errc::bad_layout if degrees do not fit together, or do not fit the
     ///         pipeline or the experts
@@ -129,8 +130,8 @@ private:
 
 /// The layout of a tensor.
 ///
-/// \throws error with errc::bad_layout that names key, axis and both numbers if the tensor does not
-///         fit the job
+/// \throws error with errc::bad_layout if the tensor does not fit the job; the message names key,
+///         axis and both numbers
 RESHARD_DECL tensor_sharding sharding_of(model::parallel_tensor const& tensor,
                                          model::parallel_job const& job);
 

@@ -13,14 +13,14 @@
 #include <string_view>
 
 /// \file
-/// Named parallelism: how many ranks work together in which way, and how they are numbered.
+/// Named parallelism: the number of ranks for each kind of parallelism, and the order of the ranks.
 
 namespace reshard::model {
 
-/// The same number of experts on each expert-parallel rank, in order.
+/// The numbers of experts: each expert-parallel rank has the same number of consecutive experts.
 ///
-/// A key must have the expert's number in the model: with the local number, experts of different
-/// ranks would share a key.
+/// A key must contain the expert's number in the model: with local numbers, experts of different
+/// ranks would have the same key.
 struct expert_numbers {
     /// \throws error with errc::bad_layout if the experts cannot be shared equally
     constexpr expert_numbers(index_t total, index_t ranks) : experts_(total), ranks_(ranks) {
@@ -48,7 +48,7 @@ struct expert_numbers {
         return expert % local_count();
     }
 
-    /// The number in the model of expert `local` of a rank.
+    /// The number of an expert in the model, given its number on a rank.
     ///
     /// \post   `rank_of` and `local` of the result are the arguments
     /// \throws error with errc::bad_layout for a rank or an expert that does not exist
@@ -69,7 +69,7 @@ private:
     index_t ranks_;
 };
 
-/// The layers that have experts: from `first` on, one in `every` layers.
+/// The layers that have experts: from layer `first` on, one layer in `every`.
 ///
 /// \pre        `every > 0`
 /// \par Source `first_k_dense_replace` and `moe_layer_freq` of DeepSeek and Megatron-Core
@@ -85,18 +85,18 @@ struct expert_layers {
 
 /// The degrees of parallelism of a training job.
 ///
-/// A pipeline stage has `tp * cp * dp` ranks. For experts, the same ranks are divided into `etp *
-/// ep`, and copies of these.
+/// A pipeline stage has `tp * cp * dp` ranks. For experts, the same ranks form groups of `etp * ep`
+/// ranks. Each group has a copy of the experts.
 ///
-/// \par Source parallel_state of Megatron-Core: its names, its order of ranks. There `dp` follows
-///             from the number of ranks, and `etp` is `tp` if it is not given
+/// \par Source parallel_state of Megatron-Core: its names, its order of ranks. There, `dp` follows
+///             from the number of ranks, and `etp` is `tp` by default
 struct parallelism {
     index_t tp = 1;  ///< tensor parallel
     index_t cp = 1;  ///< context parallel: for parameters, the same as data parallel
     index_t dp = 1;  ///< data parallel
     index_t pp = 1;  ///< pipeline stages
     index_t ep = 1;  ///< expert parallel
-    index_t etp = 1; ///< tensor parallel, of experts
+    index_t etp = 1; ///< tensor parallel, for experts
 
     /// Ranks along the first names are neighbours. Omitted axes must have the degree 1.
     std::string_view order = "tp-cp-ep-dp-pp";
@@ -152,7 +152,7 @@ constexpr vector<std::string_view> names_in_order(model::parallelism const& job)
     return names;
 }
 
-/// The ranks over which experts are copied.
+/// The number of copies of each expert.
 ///
 /// \throws error with errc::bad_layout if the ranks of a stage cannot be divided in this way
 constexpr index_t expert_copies(model::parallelism const& job) {
@@ -175,7 +175,7 @@ namespace reshard::model {
 
 /// The ranks of a job as a mesh of `pp`, `dp`, `cp` and `tp`: for all tensors except experts.
 ///
-/// The axes are in the order of the job, reversed: ranks along the last axis are neighbours.
+/// The axes are in the reverse of the job's order: ranks along the last axis are neighbours.
 ///
 /// \throws error with errc::bad_layout for a degree below 1 or an order that does not fit
 constexpr mesh dense_mesh(parallelism const& job) {
@@ -192,8 +192,8 @@ constexpr mesh dense_mesh(parallelism const& job) {
 /// `edp` counts the copies: `tp * cp * dp / (ep * etp)`. It has the position of `dp` in the order,
 /// and `etp` the position of `tp`.
 ///
-/// \throws error with errc::bad_layout if that is not a whole number, or if a rank would be on
-///         another stage than in `dense_mesh`
+/// \throws error with errc::bad_layout if that is not a whole number, or if a rank would not be on
+///         the same stage as in `dense_mesh`
 constexpr mesh expert_mesh(parallelism const& job) {
     mesh const dense = dense_mesh(job);
     vector<mesh_axis> axes;

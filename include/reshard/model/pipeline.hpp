@@ -11,32 +11,32 @@
 #include <utility>
 
 /// \file
-/// Which layers of a model are on which pipeline stage.
+/// The pipeline stage of each layer of a model.
 
 namespace reshard::model {
 
 /// The position of a layer.
 struct layer_place {
     index_t stage = 0;
-    index_t chunk = 0; ///< of the stage: its virtual stage
-    index_t local = 0; ///< number in the chunk
+    index_t chunk = 0; ///< of the stage: the virtual stage
+    index_t local = 0; ///< the layer's number in the chunk
 
     constexpr bool operator==(layer_place const&) const = default;
 };
 
 /// The layers of a model, cut into chunks that stages take in turn.
 ///
-/// Chunk `i` of the model, in order, is on stage `i % stages()`. Without virtual stages there is
-/// one chunk a stage.
+/// Chunk `i` of the model, in order, is on stage `i % stages()`. Without virtual stages, each stage
+/// has one chunk.
 ///
-/// \par Source Megatron-Core's interleaved schedule; PipelineLayer of PaddlePaddle, whose names are
-///             local and have to be translated
+/// \par Source Megatron-Core's interleaved schedule; PipelineLayer of PaddlePaddle, whose layer
+///             names are local to a stage and must be translated
 class pipeline {
 public:
-    /// Chunks with these numbers of layers.
+    /// Makes a chunk for each number of layers in `counts`.
     ///
-    /// \throws error with errc::bad_layout if a count is negative, or their number is not a
-    ///         multiple of the number of stages
+    /// \throws error with errc::bad_layout if a count is negative, or if the number of counts is
+    ///         not a multiple of the number of stages
     constexpr pipeline(index_t stages, vector<index_t> const& counts) : stages_(stages) {
         if (stages < 1 || counts.empty() || static_cast<index_t>(counts.size()) % stages != 0)
             fail(errc::bad_layout, counts.size(), " layer counts are not a multiple of ", stages,
@@ -49,7 +49,7 @@ public:
         }
     }
 
-    /// All layers on one stage.
+    /// Puts all layers on one stage.
     constexpr explicit pipeline(index_t layers) : pipeline(1, {layers}) {}
     constexpr pipeline() : pipeline(0) {}
 
@@ -70,9 +70,9 @@ public:
         return {i % stages_, i / stages_, layer - *(behind - 1)};
     }
 
-    /// The number in the model of a layer, given its position on a stage.
+    /// The number of a layer in the model, given its position on a stage.
     ///
-    /// \post   `place_of(layer_at(place)) == place`
+    /// \post   `place_of(layer_at(layer_place)) == layer_place`
     /// \throws error with errc::bad_layout for a position that does not exist
     constexpr index_t layer_at(layer_place const& layer_place) const {
         auto const [first, last] = layers_of(layer_place.stage, layer_place.chunk);
@@ -83,7 +83,7 @@ public:
         return first + layer_place.local;
     }
 
-    /// The first layer of a chunk, and the last one plus one.
+    /// The first layer of a chunk, and its last layer plus one.
     ///
     /// \throws error with errc::bad_layout for a chunk that does not exist
     constexpr std::pair<index_t, index_t> layers_of(index_t stage, index_t chunk = 0) const {
@@ -106,7 +106,7 @@ private:
 
 namespace reshard::detail {
 
-/// Refuses less than one stage, less than one chunk, and more chunks than possible.
+/// Throws for fewer than one stage or chunk, and for too many chunks.
 constexpr void check_stages(index_t layers, index_t stages, index_t chunks) {
     constexpr index_t most = 1 << 20;
     if (layers < 0 || stages < 1 || chunks < 1 || stages > most || chunks > most / stages)
@@ -119,7 +119,7 @@ constexpr void check_stages(index_t layers, index_t stages, index_t chunks) {
 
 namespace reshard::model {
 
-/// The same number of layers in each chunk.
+/// A pipeline with the same number of layers in each chunk.
 ///
 /// \throws error with errc::bad_layout if the layers do not divide evenly
 constexpr pipeline even_pipeline(index_t layers, index_t stages, index_t virtual_stages = 1) {
@@ -131,7 +131,7 @@ constexpr pipeline even_pipeline(index_t layers, index_t stages, index_t virtual
     return {stages, vector<index_t>(static_cast<std::size_t>(chunks), layers / chunks)};
 }
 
-/// As even as possible: the first chunks have one layer more.
+/// A pipeline that is as even as possible: the first chunks have one layer more.
 constexpr pipeline uneven_pipeline(index_t layers, index_t stages, index_t virtual_stages = 1) {
     detail::check_stages(layers, stages, virtual_stages);
     index_t const chunks = stages * virtual_stages;
@@ -141,8 +141,8 @@ constexpr pipeline uneven_pipeline(index_t layers, index_t stages, index_t virtu
     return {stages, counts};
 }
 
-/// `first` layers on the first stage, `last` on the last stage, and equally many on each other
-/// stage.
+/// A pipeline with `first` layers on the first stage, `last` layers on the last stage, and the
+/// other layers divided equally among the stages between.
 ///
 /// \throws error with errc::bad_layout if the other layers do not divide evenly
 constexpr pipeline pipeline_with_ends(index_t layers, index_t stages, index_t first, index_t last) {

@@ -18,7 +18,7 @@
 
 namespace reshard::detail {
 
-/// The number of the axis of that name, or std::nullopt.
+/// The index of the axis with this name, or std::nullopt.
 constexpr std::optional<std::size_t> find_axis(mesh const& ranks, std::string_view name) {
     for (std::size_t i = 0; i < ranks.ndim(); ++i)
         if (ranks.all_axes[i].name() == name)
@@ -30,7 +30,7 @@ constexpr std::optional<std::size_t> find_axis(mesh const& ranks, std::string_vi
 
 namespace reshard::model {
 
-/// The axes of these names.
+/// The axes with these names.
 ///
 /// \throws error with errc::bad_layout for a name that the mesh does not have
 constexpr detail::axis_set axes_named(mesh const& ranks,
@@ -49,7 +49,7 @@ constexpr index_t coordinate_of(mesh const& ranks, index_t rank, std::string_vie
     return ranks.coordinates_of(rank)[ranks.axis(axis)];
 }
 
-/// The ranks with the coordinates of `rank` except along these axes, ascending.
+/// The ranks that have the same coordinates as `rank` except along `axes`, ascending.
 ///
 /// \pre `rank < ranks.rank_count()`
 constexpr vector<holder_t> group_of(mesh const& ranks, index_t rank, detail::axis_set axes) {
@@ -67,8 +67,8 @@ namespace reshard::detail {} // namespace reshard::detail
 
 namespace reshard::model {
 
-/// The mesh with one axis split into two: `outer` groups, and within each group the remaining
-/// ranks, along an axis named `inner_name`.
+/// The mesh with `axis` split into two axes. `axis` then counts the `outer` groups, and the next
+/// axis, named `inner_name`, counts the ranks of a group.
 ///
 /// No rank changes its number.
 ///

@@ -14,34 +14,34 @@ namespace reshard {
 
 namespace model {
 
-/// How the weight of a linear layer lies in memory.
+/// The order of the axes in the weight of a linear layer.
 enum class weight_order {
     out_in, ///< [out, in]: PyTorch, Megatron-Core, Hugging Face
     in_out, ///< [in, out]: PaddlePaddle
 };
 
-/// Which axis of a tensor tensor parallelism cuts, and the parts that it must not cut through.
+/// The axis along which tensor parallelism cuts a tensor, and the units that it keeps whole.
 ///
-/// A regular value; the functions below make the usual ones.
+/// The functions below make the usual cuts.
 struct tensor_cut {
     enum class kind {
         none,       ///< every rank has the whole tensor
         equal,      ///< equal parts
-        heads,      ///< equal parts, none smaller than a head; more ranks than heads share them
-        vocabulary, ///< equal parts of a padded extent, clipped to the real one
-        gate_up,    ///< a gate before an up, each in equal parts
-        qkv,        ///< groups, each of query heads, a key and a value head
+        heads,      ///< equal parts of whole heads; ranks share heads if there are fewer heads
+        vocabulary, ///< equal parts of a padded extent, clipped to the real extent
+        gate_up,    ///< a gate, then an up, each in equal parts
+        qkv,        ///< groups, each with query heads, a key head and a value head
     };
 
     kind type = kind::none;
     std::size_t axis = 0;
-    index_t heads = 0;  ///< of `heads`; the query heads of `qkv`; the padded extent of `vocabulary`
-    index_t groups = 0; ///< of `qkv`: the number of key and value heads
+    index_t heads = 0;  ///< `heads`: their number; `qkv`: query heads; `vocabulary`: padded extent
+    index_t groups = 0; ///< `qkv`: the number of groups
 
     constexpr bool operator==(tensor_cut const&) const = default;
 };
 
-/// Norms, routers, biases of row-parallel layers, all layers in sequence-parallel regions.
+/// No cut: norms, routers, biases of row-parallel layers, all layers in sequence-parallel regions.
 constexpr tensor_cut replicated() { return {}; }
 
 /// The weight of a layer whose output is cut: q, gate, up.
@@ -61,7 +61,7 @@ constexpr tensor_cut row_parallel(weight_order order = weight_order::out_in) {
 ///
 /// \pre        `vocabulary >= 0`
 /// \throws     error with errc::bad_layout if `multiple` or `tp` is less than 1
-/// \par Source `make-vocab-size-divisible-by` of Megatron-LM, 128 there
+/// \par Source `make-vocab-size-divisible-by` of Megatron-LM, which is 128 there
 constexpr index_t padded_vocabulary(index_t vocabulary, index_t multiple, index_t tp) {
     if (multiple < 1 || tp < 1)
         fail(errc::bad_layout, "a vocabulary cannot be padded to a multiple of ", multiple,
@@ -70,23 +70,24 @@ constexpr index_t padded_vocabulary(index_t vocabulary, index_t multiple, index_
     return detail::checked_multiply(vocabulary / step + (vocabulary % step != 0), step);
 }
 
-/// An embedding, or a head that lies like one: rows are words.
+/// An embedding, or a head with the same axes: each row is a word.
 ///
-/// `padded` is the extent that ranks share equally, as `padded_vocabulary` gives it; nobody holds
-/// words that are only padding. Without `padded`, the vocabulary itself is cut.
+/// Ranks divide the extent `padded` equally (see `padded_vocabulary`), but no rank holds rows that
+/// are only padding. If `padded` is 0, ranks divide the vocabulary itself.
 constexpr tensor_cut vocabulary_parallel(index_t padded = 0) {
     if (padded == 0)
         return {tensor_cut::kind::equal, 0};
     return {tensor_cut::kind::vocabulary, 0, padded};
 }
 
-/// The axes of a head: [vocabulary, hidden] if it is transposed in use, or is also the embedding.
+/// The axes of a head: [vocabulary, hidden] if the model transposes the head in use, or if it is
+/// also the embedding; otherwise [hidden, vocabulary].
 struct head_form {
     bool transposed = true; ///< `transpose_y` of PaddlePaddle
     bool tied = false;
 };
 
-/// The head of a model: cut along the vocabulary, wherever that is.
+/// The head of a model, cut along the axis of the vocabulary.
 ///
 /// \par Source LMHead of PaddleNLP: axis 0 of [vocabulary, hidden], axis 1 of [hidden, vocabulary]
 constexpr tensor_cut head_parallel(head_form form) {
@@ -100,18 +101,19 @@ constexpr tensor_cut head_cut(index_t heads, weight_order order = weight_order::
     return {tensor_cut::kind::heads, order == weight_order::out_in ? 0U : 1U, heads};
 }
 
-/// A gate on top of an up: a rank holds a part of each, and stores the two one after the other.
+/// A gate and then an up in one weight. A rank holds a part of each, and stores the two parts one
+/// after the other.
 ///
 /// \par Source `linear_fc1` of Megatron-Core, as its sharded state dict has it
 constexpr tensor_cut fused_gate_up(weight_order order = weight_order::out_in) {
     return {tensor_cut::kind::gate_up, order == weight_order::out_in ? 0U : 1U};
 }
 
-/// Query, key and value heads in one weight: for each of `groups`, its query heads, its key, its
-/// value.
+/// Query, key and value heads in one weight: for each of `groups` groups, its query heads, its key
+/// head and its value head.
 ///
-/// Ranks share the groups. If there are more ranks than groups, the ranks of one group share its
-/// query heads, and each of them has its key and value.
+/// Ranks divide the groups equally. If there are more ranks than groups, the ranks of one group
+/// divide its query heads, and each of them holds its key head and value head.
 ///
 /// \par Source `linear_qkv` of Megatron-Core, `fused_qkv` of PaddlePaddle
 constexpr tensor_cut fused_qkv_cut(index_t query_heads, index_t groups,

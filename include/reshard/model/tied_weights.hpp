@@ -12,25 +12,25 @@
 #include <string>
 
 /// \file
-/// Weights that are one tensor under several keys.
+/// Tied weights: one tensor with several keys.
 
 namespace reshard::model {
 
-/// A part of a model: its tensors, by their names in the part, and the parts inside it.
+/// A part of a model, such as a layer: its tensors, named within the part, and the parts inside it.
 struct model_part {
-    std::string name = {}; ///< in the enclosing part; if empty, it changes no key
+    std::string name = {}; ///< within the enclosing part; if empty, keys do not contain it
     vector<parallel_tensor> tensors = {};
     vector<model_part> parts = {};
 };
 
-/// The tensors of a part and of all parts inside it, in order. The names of the parts precede the
-/// tensor's name, with dots between, and `prefix` precedes them all.
+/// The tensors of a part and of all parts inside it, in order. A tensor's key is `prefix`, then the
+/// name of each enclosing part with a dot after it, then the tensor's name.
 ///
 /// \throws     error with errc::bad_layout if two tensors get the same key, with
-///             errc::limit_exceeded for parts nested more than 64 deep
-/// \par Source `sharded_state_dict(prefix)` of PaddlePaddle's layers, which recurses; there a layer
-///             that overrides it may forget its children, here a part is a value and has nothing to
-///             override
+///             errc::limit_exceeded if parts are nested more than 64 deep
+/// \par Source `sharded_state_dict(prefix)` of PaddlePaddle's layers, which recurses. There, a
+///             layer that overrides it may forget its children; here, a part is a value without
+///             functions to override
 RESHARD_DECL vector<parallel_tensor> tensors_of(model_part const& model_part,
                                                 std::string const& prefix = {});
 
@@ -42,17 +42,18 @@ struct tied_key {
     bool operator==(tied_key const&) const = default;
 };
 
-/// The tensors, and for each alias a tensor with the same layout.
+/// All of `tensors` and, for each alias, a tensor with the layout of the alias's key.
 ///
-/// Optimizer state is made from the tensors without aliases: it is kept once, under the first key.
+/// Make optimizer state from the tensors without aliases, so that it is kept once, under the first
+/// key.
 ///
-/// \throws error with errc::unknown_key for an alias of a key that no tensor has, with
-///         errc::bad_layout for an alias that is already the key of a tensor
+/// \throws error with errc::unknown_key if no tensor has the key of an alias, with errc::bad_layout
+///         if an alias is already the key of a tensor
 RESHARD_DECL vector<tensor_sharding> with_aliases(vector<tensor_sharding> tensors,
                                                   vector<tied_key> const& ties);
 
-/// Says that each alias is the target tensor of its key: defined equally, and related, so that
-/// `convert` writes it once if files can have names.
+/// Defines each alias as the same target tensor as its key, and relates the two. So `convert`
+/// writes the tensor once if the file format has aliases.
 ///
 /// \throws error with errc::unknown_key for an alias of a key that the program does not define
 RESHARD_DECL void tie(mapping& program, vector<tied_key> const& ties);

@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// The data-parallel axes of a mesh: `dp`, `cp` and `edp`, as far as they exist.
+/// The data-parallel axes of a mesh: `dp`, `cp` and `edp`, if they exist.
 constexpr detail::axis_set data_axes(mesh const& ranks) {
     unsigned axes = 0;
     for (std::string_view const name : {"dp", "cp", "edp"})
@@ -30,8 +30,8 @@ constexpr detail::axis_set data_axes(mesh const& ranks) {
     return static_cast<detail::axis_set>(axes);
 }
 
-/// A group of tensors that lie in common buffers: tensors of one stage, one expert-parallel rank
-/// and one data type.
+/// A group of tensors that share buffers: they have the same stage, expert-parallel rank and data
+/// type.
 struct buffer_group {
     bool is_expert = false;
     index_t stage = 0;  ///< -1: every stage
@@ -43,7 +43,7 @@ struct buffer_group {
 
 RESHARD_DECL buffer_group group_of(sharding_part const& segment, data_type dtype);
 
-/// The lowest rank that holds some of a distribution.
+/// The lowest rank that holds elements of a distribution.
 RESHARD_DECL holder_t first_holder(distribution const& distribution);
 
 /// A tensor in a group, and the number of its elements that each rank stores.
@@ -81,14 +81,13 @@ namespace reshard {
 
 namespace model {
 
-/// How tensors are packed.
+/// How tensors are packed into buffers.
 ///
 /// \par Units elements
 struct buffer_rules {
-    index_t alignment = 1; ///< tensors begin at multiples of it
-    index_t end_multiple =
-        1;                 ///< buffers end at multiples of it; the number of ranks must divide it
-    index_t target = 0;    ///< a buffer that has reached it is closed; 0: there is one buffer
+    index_t alignment = 1;    ///< tensors begin at multiples of this number
+    index_t end_multiple = 1; ///< buffers end at multiples of this number; `ranks` must divide it
+    index_t target = 0;    ///< a buffer that reaches this number is closed; 0: there is one buffer
     bool reversed = false; ///< the last tensor comes first
 
     constexpr bool operator==(buffer_rules const&) const = default;
@@ -96,8 +95,9 @@ struct buffer_rules {
 
 /// The buckets of Megatron-Core's distributed optimizer over `ranks` data-parallel ranks.
 ///
-/// Tensors begin at multiples of 64, in the reverse order of the model; a bucket has 40,000,000
-/// elements, or a million for each rank, and ends at a multiple of 128 and of the ranks.
+/// Tensors begin at multiples of 64, in the reverse order of the model. A bucket has at least
+/// 40,000,000 elements, or a million for each rank if that is more. It ends at a multiple of 128
+/// and of the number of ranks.
 ///
 /// \pre `ranks > 0`
 constexpr buffer_rules megatron_buckets(index_t ranks) {
@@ -114,8 +114,8 @@ constexpr buffer_rules megatron_large_buckets(index_t ranks) {
     return rules;
 }
 
-/// The position of a tensor: its buffer, its first element there, and the number of its elements on
-/// each rank.
+/// The position of a tensor: its buffer, its first element there, and the length of each rank's
+/// slice of the buffer.
 ///
 /// \par Units elements
 struct buffer_slot {
@@ -151,10 +151,10 @@ constexpr void check_rules(model::buffer_rules const& rules, index_t ranks) {
 
 namespace model {
 
-/// Packs tensors of these numbers of elements; the slots are in the order of the sizes.
+/// Packs tensors with these numbers of elements. The slots are in the order of `sizes`.
 ///
 /// \par Units  elements
-/// \post       no two slots of a buffer overlap, and the ranks' slices hold them all
+/// \post       no two tensors of a buffer overlap, and the ranks' slices cover all tensors
 /// \throws     error with errc::bad_layout for rules that do not suit the ranks, with
 ///             errc::overflow for buffers of more than 2^63 - 1 elements
 /// \par Source `_ParamAndGradBuffer` of Megatron-Core, `FusedCommBuffer` of PaddlePaddle
@@ -190,14 +190,14 @@ struct named_size {
     index_t elements = 0;
 };
 
-/// Gives each tensor to the rank that has the fewest elements so far; the results are in the order
-/// of `tensors`.
+/// The rank that owns each tensor, in the order of `tensors`: each tensor goes to the rank that has
+/// the fewest elements so far.
 ///
-/// The largest tensors are assigned first, tensors of equal size in the order of their keys. Among
-/// ranks with the same number of elements, the lowest takes the next tensor. So the order of
-/// `tensors` does not matter.
+/// The largest tensors are assigned first, and tensors of equal size in the order of their keys.
+/// Among ranks with the same number of elements, the lowest rank gets the next tensor. So the order
+/// of `tensors` does not matter.
 ///
-/// \throws     error with errc::bad_layout for no ranks
+/// \throws     error with errc::bad_layout if `ranks` is less than 1
 /// \par Source sharding V1 of PaddlePaddle, which takes parameters in the order in which they were
 ///             made
 RESHARD_DECL vector<index_t> least_loaded_owners(vector<named_size> const& tensors, index_t ranks);
@@ -206,7 +206,7 @@ RESHARD_DECL vector<index_t> least_loaded_owners(vector<named_size> const& tenso
 
 namespace detail {
 
-/// The numbers of elements of a group's tensors on each rank, in order.
+/// The number of elements that a rank stores of each tensor of a group, in order.
 RESHARD_DECL vector<index_t> sizes_of(vector<group_member> const& members);
 
 /// The number of ranks that share the tensors of a group.
@@ -217,17 +217,17 @@ RESHARD_DECL index_t sharing_count(vector<tensor_sharding> const& tensors,
 
 namespace model {
 
-/// The layout of tensors that data-parallel ranks share in slices of buffers: optimizer state under
-/// ZeRO-1, ZeRO-2 and sharding V2. `tensors` have the layout without sharing, in the order of the
-/// model.
+/// The layout of tensors that are packed into buffers, if each data-parallel rank holds a slice of
+/// each buffer: optimizer state under ZeRO-1, ZeRO-2 and sharding V2. `tensors` have the layout
+/// without sharing, and are in the order of the model.
 ///
 /// Each stage, expert-parallel rank and data type has separate buffers, packed by `rules(ranks)`,
-/// such as `megatron_buckets`. Ranges end with the tensors: nobody holds the padding.
+/// such as `megatron_buckets`. A rank's ranges end with the tensors: no rank holds padding.
 ///
 /// \throws     error with errc::bad_layout for rules that do not suit the ranks, and for a tensor
 ///             that data-parallel ranks cut already
 /// \par Source the distributed optimizer of Megatron-Core; sharding V2 of PaddlePaddle, whose
-///             ranges count the padding too
+///             ranges include the padding
 vector<tensor_sharding> shard_buffers(vector<tensor_sharding> tensors, auto const& rules) {
     detail::group_table const table(tensors);
     for (auto const& [group, members] : table.groups()) {
@@ -249,16 +249,17 @@ vector<tensor_sharding> shard_buffers(vector<tensor_sharding> tensors, auto cons
 
 /// The layout of tensors that data-parallel ranks share in equal, padded slices: ZeRO-3.
 ///
-/// A tensor does not change if a rank would store at most `largest_whole` elements of it.
+/// A tensor stays whole if each rank stores at most `largest_whole` elements of it.
 ///
 /// \par Source stage 3 of PaddlePaddle's group sharding (`segment_size`) and of DeepSpeed
 ///             (`param_persistence_threshold`)
 RESHARD_DECL vector<tensor_sharding> shard_slices(vector<tensor_sharding> tensors,
                                                   index_t largest_whole = 0);
 
-/// The layout of tensors that are dealt out whole to data-parallel ranks: sharding V1.
+/// The layout of tensors if one data-parallel rank holds each tensor whole: sharding V1.
 ///
-/// Each stage, expert-parallel rank and data type deals separately: see `least_loaded_owners`.
+/// The tensors of each stage, expert-parallel rank and data type are assigned separately: see
+/// `least_loaded_owners`.
 ///
 /// \par Source DygraphShardingOptimizer of PaddlePaddle
 RESHARD_DECL vector<tensor_sharding> shard_whole(vector<tensor_sharding> tensors);

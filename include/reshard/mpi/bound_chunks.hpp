@@ -23,13 +23,13 @@
 
 namespace reshard::detail {
 
-/// The box of one transfer that travels in one chunk.
+/// A box of one transfer that travels in one chunk.
 ///
 /// On the wire, its elements have the wire data type and are in row-major order of the target's
-/// axes. The packet begins at a whole byte.
+/// axes. The packet begins at a byte boundary.
 struct packet {
-    std::uint32_t transfer = 0;       ///< place in the plan
-    std::uint32_t region = all_of_it; ///< of the chunk's
+    std::uint32_t transfer = 0;       ///< index in the plan
+    std::uint32_t region = all_of_it; ///< index in the chunk's regions
     index_t bytes = 0;
 
     /// The value of `region` if the packet is a whole transfer.
@@ -38,15 +38,15 @@ struct packet {
     bool operator==(packet const&) const = default;
 };
 
-/// Packets of one message, at most `chunk_bytes` of them (one element at least).
+/// The packets of one message: at most `chunk_bytes` bytes, but at least one element.
 struct chunk {
     vector<packet> packets;
-    vector<box> regions{}; ///< of packets that are parts of transfers
+    vector<box> regions{}; ///< the boxes of packets that are not whole transfers
     index_t bytes = 0;
 };
 
-/// The chunks in which the transfers `numbers` travel, in their order: a pure function of their
-/// geometry, which both sides evaluate.
+/// The chunks in which the transfers `numbers` travel, in that order. A pure function of the
+/// transfers' geometry, so both sides compute the same chunks.
 ///
 /// \par Units `limit` in bytes
 RESHARD_DECL vector<chunk> chunks_of(plan const& plan, vector<std::uint32_t> const& numbers,
@@ -54,21 +54,21 @@ RESHARD_DECL vector<chunk> chunks_of(plan const& plan, vector<std::uint32_t> con
 
 /// The box that a packet covers in its transfer's extent, in the order of the target's axes.
 ///
-/// \pre the packet is one of the chunk's
+/// \pre `packet` belongs to `chunk`
 RESHARD_DECL box region_of(plan const& plan, chunk const& chunk, packet const& packet);
 
-/// The chunks that a process sends to, or receives from, one other process, in order. They belong
-/// to one tree or to none.
+/// The chunks that a process sends to, or receives from, one other process, in order. Either all of
+/// them belong to one tree, or none belongs to a tree.
 struct lane {
     static constexpr std::uint32_t no_tree = 0xffffffff;
 
     int peer = 0;
     vector<chunk> chunks;
-    /// The turn of its first chunk: how often the chunk was passed on before. So a chunk that a
-    /// process receives has an earlier turn than the chunk that passes it on.
+    /// The turn of the first chunk: how often its elements were passed on before. So a process
+    /// receives elements in an earlier turn than it passes them on.
     std::size_t first_turn = 0;
     std::uint32_t tree = no_tree;
-    /// The number of its first chunk among those that this process passes on.
+    /// The number of the first chunk among the chunks that this process passes on.
     std::size_t first_relayed = not_relayed;
 
     static constexpr std::size_t not_relayed = static_cast<std::size_t>(-1);
@@ -77,19 +77,20 @@ struct lane {
 /// One packet: its copy, its address in memory, and its offset in the chunk.
 struct bound_packet {
     std::uint32_t copy = 0;
-    bool joins_next = false;     ///< the next packet continues in the same rows of the memory
+    bool joins_next = false;     ///< the next packet continues the same rows in memory
     index_t wire = 0;            ///< in bytes
     std::byte* memory = nullptr; ///< only read if the chunk is sent
 };
 
-/// One chunk: packets `first` to `last`, or `direct` if the memory has the bytes of the wire.
+/// One chunk: packets `first` to `last`, or `direct` if the tensor's memory has the same bytes as
+/// the wire.
 struct bound_chunk {
     int peer = 0;
     int bytes = 0;
     std::byte* direct = nullptr; ///< only read if the chunk is sent
     std::size_t first = 0;
     std::size_t last = 0;
-    std::size_t relayed = lane::not_relayed; ///< its number among those that are passed on
+    std::size_t relayed = lane::not_relayed; ///< its number among the chunks that are passed on
     bool is_of_tree = false;
 };
 
@@ -100,10 +101,10 @@ public:
 
     bool is_empty() const { return arrivals_.empty(); }
 
-    /// No chunk has arrived.
+    /// Starts a new run, in which no chunk has arrived.
     void rewind() { std::fill(arrivals_.begin(), arrivals_.end(), false); }
 
-    /// True if a chunk need not wait.
+    /// True if a chunk may be sent: its elements have arrived, or begin at this process.
     bool allow(bound_chunk const& sent) const {
         return sent.relayed == lane::not_relayed || arrivals_[sent.relayed];
     }
@@ -117,7 +118,7 @@ private:
     vector<bool> arrivals_;
 };
 
-/// One direction: chunks by their turn within a lane, then in the order of lanes.
+/// The chunks of one direction, sorted by turn and then by lane.
 struct bound_chunks {
     vector<bound_chunk> chunks;
     vector<bound_packet> packets;
@@ -126,29 +127,29 @@ struct bound_chunks {
 /// A copy within the process.
 struct bound_copy {
     std::uint32_t copy = 0;
-    bool joins_next = false; ///< the next copy continues in the same rows
+    bool joins_next = false; ///< the next copy continues the same rows
     std::byte const* source = nullptr;
     std::byte* target = nullptr;
     index_t bytes = 0;
 };
 
-/// The source and the target of a transfer, in memory that this process reaches.
+/// The source and the target of a transfer, in memory that this process can access.
 struct copy_ends {
     bound_end<void const*> source;
     bound_end<void*> target;
 };
 
-/// The place in which chunks are packed.
+/// The memory in which chunks are packed.
 enum class wire_place : std::uint8_t {
-    message, ///< in a cache; a chunk whose memory already has the bytes of the wire is not packed
-    cache,   ///< in a slot that is read there
+    message, ///< in a cache; not packed if the tensor has the same bytes as the wire
+    cache,   ///< in a slot that stays in a cache
     memory,  ///< in a slot that is written with non-temporal stores
 };
 
 /// Gives chunks and local transfers their addresses.
 class chunk_binder {
 public:
-    /// Results are written as `stores` says.
+    /// `stores` says how results are written.
     chunk_binder(bound_plan const& bound, stores stores, copy_table& copies,
                  wire_place wire = wire_place::message)
         : bound_(bound), how_(stores), copies_(copies), wire_(wire) {}
@@ -157,12 +158,12 @@ public:
 
     bound_chunks receives(vector<lane> const& lanes) const { return bind(lanes, false); }
 
-    /// The copies of the transfers `numbers`. Each has a source, and both its ends are in this
-    /// process.
+    /// The copies of the transfers `numbers`. Each transfer has a source, and both its ends are in
+    /// this process.
     vector<bound_copy> copies(vector<std::uint32_t> const& numbers) const;
 
-    /// The copies of a transfer from one end to the other, of `limit` elements each at most, in the
-    /// order of the target's axes; calls `take(copy)`.
+    /// Cuts a transfer into copies of at most `limit` elements, in the order of the target's axes.
+    /// Calls `take(copy)` for each copy.
     void for_each_copy(transfer const& moved, copy_ends const& ends, index_t limit,
                        auto&& take) const {
         element_conversion const conversion = conversion_of(bound_, moved);
@@ -201,16 +202,18 @@ private:
         element_conversion conversion;
     };
 
-    /// Orders chunks: the first one of every lane, then the second one, and so on. So no peer waits
-    /// until another peer is served.
+    /// Binds the chunks in order: the first chunk of every lane, then the second chunks, and so on.
+    /// So no peer waits until another peer has all its chunks.
     bound_chunks bind(vector<lane> const& lanes, bool sent) const;
 
     void bind_chunk(chunk const& chunk, bool sent, bound_chunks& bound) const;
 
-    /// The end of a packet at this process: the end with the wider type casts.
+    /// The end of a packet at this process. The wire has the narrower data type, so the end with
+    /// the wider type casts.
     packet_end end_of(packet const& packet, bool sent) const;
 
-    /// The transfer that brings the elements that this process passes on, or null.
+    /// The transfer that brings the elements of a packet to this process, or null if they begin
+    /// here.
     transfer const* input_of(packet const& packet) const;
 
     std::uint32_t add_packing(box const& region, packet_end const& end, index_t remainder,

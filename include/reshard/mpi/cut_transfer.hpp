@@ -10,7 +10,7 @@
 #include <optional>
 
 /// \file
-/// Cuts transfers into pieces that are moved at once.
+/// Cuts transfers into pieces that each move at once.
 
 namespace reshard::detail {
 
@@ -32,14 +32,14 @@ inline void cut_to_size(box const& region, index_t limit, box_visitor take) {
     }
 }
 
-/// Two loops of a copy: the one along which the source is contiguous, and the one along which
-/// the target itself is.
+/// Two axes of a copy: the source is contiguous along `source_last`, and the target along `last`.
 struct transposed_axes {
     std::size_t source_last;
     std::size_t last;
 };
 
-/// These axes, if they differ; axes of one element do not count.
+/// The transposed axes of a copy, or std::nullopt if source and target are contiguous along the
+/// same axis. Axes with one element do not count.
 constexpr std::optional<transposed_axes> find_transposed_axes(cut const& geometry) {
     index_vector const extent = geometry.loop_extent(), order = geometry.source_order();
     std::size_t const ndim = extent.size();
@@ -82,9 +82,9 @@ inline void cut_to_blocks(box const& region, transposed_axes const& axes, index_
 /// Cuts a transfer into boxes of its extent of at most `limit` elements; calls `take(box)` for
 /// each.
 ///
-/// If elements change their order, pieces are blocks that are long on both sides: rows of the
-/// target alone would read the source a few bytes at a time. The result is a pure function of the
-/// geometry, and both ends evaluate it.
+/// If the copy transposes axes, pieces are blocks that are long on both sides: a row of the target
+/// alone would read the source a few bytes at a time. A pure function of the geometry, so both ends
+/// compute the same pieces.
 inline void cut_transfer(cut const& geometry, index_t limit, box_visitor take) {
     box const box = whole(geometry.loop_extent());
     auto const axes = find_transposed_axes(geometry);

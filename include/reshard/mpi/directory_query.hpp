@@ -8,15 +8,16 @@
 #include <reshard/layout/holder.hpp>
 
 /// \file
-/// Plans between layouts that no rank knows completely: targets look up their sources, and notify
-/// them.
+/// Plans between layouts that no rank knows completely: target ranks look up their source ranks,
+/// and notify them.
 
 namespace reshard {
 
-/// For `options::lookup`, with many ranks. If no rank knows the layout of a side, more than
-/// `gather_up_to` ranks do not send all others their shards: each rank looks up the sources of its
-/// own tensors in a directory that all ranks share. A rank's memory grows with its own shards,
-/// their sources, and the number of keys, but not with the number of ranks.
+/// A value of `options::lookup` for many ranks. It has an effect if no rank knows the layout of a
+/// side and there are more than `gather_up_to` ranks. Then ranks do not send their shards to all
+/// others. Instead, each rank looks up the sources of its tensors in a directory that all ranks
+/// share. A rank's memory grows with its own shards, their sources, and the number of keys, but not
+/// with the number of ranks.
 RESHARD_DECL detail::shard_lookup directory(holder_t gather_up_to = 256);
 
 } // namespace reshard

@@ -19,7 +19,7 @@
 #include <utility>
 
 /// \file
-/// Moves the bytes of a bound plan: bounded, pipelined, point to point, in rotated order.
+/// Moves the bytes of a bound plan point to point: in bounded memory, pipelined, in rotated order.
 
 namespace reshard::detail {
 
@@ -41,7 +41,7 @@ public:
     /// \pre `copies` and `come` outlive the lanes; no chunk is direct
     ring_lanes(copy_table const& copies, arrivals& come) : copies_(&copies), arrivals_(&come) {}
 
-    /// How chunks move that are added afterwards.
+    /// Sets how later chunks move.
     void use(node_rings const& rings) {
         ways_ = rings.ways();
         read_process_ = rings.calls().read_process;
@@ -51,7 +51,7 @@ public:
 
     void add(bound_chunks receives, ring_receiver ring, std::uint64_t process);
 
-    /// Starts again: all chunks are still to be moved.
+    /// Starts a new run, in which no chunk has moved yet.
     void rewind();
 
     /// Moves at most one chunk of each lane. False if none could be moved.
@@ -64,7 +64,7 @@ public:
         return any;
     }
 
-    /// True if all chunks have moved, and no other process reads this one's memory any more.
+    /// True if all chunks have moved, and no other process still reads this process's memory.
     bool is_done();
 
 private:
@@ -72,8 +72,8 @@ private:
         bound_chunks chunks;
         ring_sender ring;
         std::size_t next = 0;
-        std::uint64_t first_slot = 0; ///< of this run
-        bool has_lists = false;       ///< in this run
+        std::uint64_t first_slot = 0; ///< the first slot of this run
+        bool has_lists = false;       ///< true if this run has sent lists
     };
 
     struct receive_state {
@@ -87,11 +87,11 @@ private:
 
     void pack_bytes(send_state const& lane, bound_chunk const& chunk, std::byte* slot) const;
 
-    /// Lists the chunk's runs in the slot. Returns their number, or 0 if bytes are better.
+    /// Lists the chunk's runs in the slot. Returns their number, or 0 if copying is faster.
     std::uint64_t list_runs(send_state const& lane, bound_chunk const& chunk,
                             std::byte* slot) const;
 
-    /// Replaces a list that the receiver refused by bytes. False if there is none.
+    /// If the receiver refused a list, sends bytes instead. False if it refused none.
     bool replace_list(send_state& lane) const;
 
     bool unpack(receive_state& lane);
@@ -108,34 +108,34 @@ private:
     vector<receive_state> receives_;
     ring_ways ways_;
     decltype(system_calls::read_process) read_process_ = nullptr;
-    vector<std::byte> read_bytes_; ///< of one chunk
+    vector<std::byte> read_bytes_; ///< the bytes of one chunk
 };
 
-/// The number of chunks under way. They outlast a time slice, so that a sender that waits for its
-/// core starves no receiver.
+/// The most chunks under way in a direction. They last longer than a time slice, so that a receiver
+/// has work while its sender waits for a core.
 inline constexpr std::size_t in_flight = 64;
 
-/// The number of chunks under way that need staging memory: few, so that they stay in a core's
+/// The most chunks under way that need staging memory. They are few, so that they stay in a core's
 /// cache.
 inline constexpr std::size_t most_staged = 4;
 
-/// The number of chunks of trees under way to one rank: few, because messages between two ranks
-/// advance side by side. With more of them, the first one arrives with the last one, and nothing
-/// can be passed on meanwhile.
+/// The most chunks of trees under way to one rank. Messages between two ranks advance together:
+/// with more chunks, the first would arrive as late as the last, and could not be passed on
+/// meanwhile.
 inline constexpr std::ptrdiff_t most_of_trees = 2;
 
-/// Chunks in order, and the chunks under way. The staging memory is kept from run to run.
+/// The chunks in order, and the chunks under way. All runs share the staging memory.
 struct chunk_window {
     bound_chunks all;
     std::size_t next = 0;
-    bound_chunk const* under_way[in_flight] = {}; ///< by slot; null if it is idle
+    bound_chunk const* under_way[in_flight] = {}; ///< by slot; null if the slot is idle
     std::byte* wire[in_flight] = {};              ///< null if the chunk is direct
-    vector<std::size_t> idle;                     ///< places in `under_way`
-    vector<std::byte*> free;                      ///< places in `staging`
+    vector<std::size_t> idle;                     ///< indices of `under_way`
+    vector<std::byte*> free;                      ///< addresses in `staging`
     std::unique_ptr<std::byte[]> staging;
     index_t staging_bytes = 0;
-    bool has_room_for_all = false; ///< each packed chunk has a separate slot
-    std::size_t used = 0;          ///< of `staging`, if `has_room_for_all`
+    bool has_room_for_all = false; ///< each packed chunk has its own memory
+    std::size_t used = 0;          ///< bytes of `staging`, if `has_room_for_all`
 
     void open(bound_chunks chunks) {
         all = std::move(chunks);
@@ -169,14 +169,16 @@ struct chunk_window {
     /// \pre not all chunks are started
     bound_chunk const& next_chunk() const { return all.chunks[next]; }
 
-    /// True if the next chunk is of a tree, and enough such chunks are under way to its peer.
+    /// True if the next chunk is of a tree, and its peer has `most_of_trees` such chunks under way.
     ///
     /// \pre not all chunks are started
     bool is_peer_busy() const {
         bound_chunk const& sent = next_chunk();
-        return sent.is_of_tree && std::ranges::count_if(under_way, [&](bound_chunk const* other) {
-                                      return other && other->is_of_tree && other->peer == sent.peer;
-                                  }) >= most_of_trees;
+        return sent.is_of_tree && std::count_if(std::begin(under_way), std::end(under_way),
+                                                [&](bound_chunk const* other) {
+                                                    return other && other->is_of_tree &&
+                                                           other->peer == sent.peer;
+                                                }) >= most_of_trees;
     }
 
     /// Gives the next chunk a slot.
@@ -205,8 +207,8 @@ struct chunk_window {
     }
 };
 
-/// The transfers of one process: to others, from others, within its own memory, and those that it
-/// makes in memory of its node.
+/// The transfers of one process: to other processes, from other processes, within its own memory,
+/// and in memory that its node shares.
 struct process_transfers {
     vector<lane> sends;
     vector<lane> receives;
@@ -214,23 +216,23 @@ struct process_transfers {
     vector<node_transfer> on_node = {};
     node_copier copies_on_node = nullptr; ///< not null if there are transfers on the node
     vector<ring_transfers> through_rings = {};
-    node_rings const* rings = nullptr;    ///< null if nothing passes through them
-    vector<shared_barrier> meetings = {}; ///< of the ranks whose memory others reach
-    std::size_t relayed = 0;              ///< chunks that this process passes on
+    node_rings const* rings = nullptr;    ///< null if no transfer uses rings
+    vector<shared_barrier> meetings = {}; ///< the barriers of ranks whose memory others access
+    std::size_t relayed = 0;              ///< the number of chunks that it passes on
 };
 
 /// Moves the bytes of a bound plan over a communicator.
 ///
 /// Each process has at most `in_flight` chunks under way in each direction, `most_staged` of them
 /// in staging memory. They start in the order of (number within the lane, step). Step `k` goes to
-/// rank + k and comes from rank - k, so both ends of a chunk give it the same position. The
-/// earliest unfinished chunk is therefore started at both ends, with memory that no later chunk can
-/// take from it; so the exchange cannot deadlock. A chunk that a rank passes on has a later number
-/// than the chunk that brings its bytes, and starts when that chunk has arrived. Messages and rings
-/// share the order (number, step, tree): each ring, and the messages of each direction, follow it.
+/// rank + k and comes from rank - k, so both ends of a chunk give it the same position. Therefore
+/// the earliest unfinished chunk is started at both ends, in memory that no later chunk can take,
+/// and the exchange cannot deadlock. A chunk that a rank passes on has a later number than the
+/// chunk that brings its bytes, and starts when that chunk has arrived. Messages and rings share
+/// the order (number, step, tree): each ring, and the messages of each direction, follow it.
 ///
-/// \par Units staging is at most `2 * most_staged` chunks of `chunk_bytes`: 8 MiB; and in each
-///            direction no more than the bytes that travel, see `staging_of`
+/// \par Units staging is at most `2 * most_staged` chunks of `chunk_bytes` (8 MiB), and in each
+///            direction at most the bytes that travel: see `staging_of`
 class exchange {
 public:
     /// \par Collective no: nothing is sent before `run`
@@ -243,10 +245,10 @@ public:
     /// Moves everything.
     ///
     /// \par Collective every rank of the group
-    /// \throws error with errc::deadline, once the group's time is over
+    /// \throws error with errc::deadline, if the group's deadline passes
     void run();
 
-    /// The memory in which chunks are packed and unpacked.
+    /// The bytes of memory in which chunks are packed and unpacked.
     index_t staging_bytes() const;
 
 private:
@@ -255,8 +257,8 @@ private:
     /// Non-temporal stores if the arriving bytes exceed the caches.
     stores stores_for(process_transfers const& transfers) const;
 
-    /// Waits for the other ranks of the node, and lets MPI make progress meanwhile: they may wait
-    /// for its messages.
+    /// Waits for the other ranks of the node. Meanwhile lets MPI make progress: other ranks may
+    /// wait for messages of this rank.
     void meet();
 
     void run_local();
@@ -280,7 +282,7 @@ private:
     bound_plan bound_;
     copy_table copies_;
     vector<std::uint32_t> zeros_; ///< transfers that need no source
-    vector<bound_copy> local_;    ///< and transfers on the node
+    vector<bound_copy> local_;    ///< copies in the process and on the node
     arrivals arrivals_;
     ring_lanes rings_{copies_, arrivals_};
     vector<shared_barrier> meetings_;

@@ -20,30 +20,30 @@ class intercommunicator;
 
 namespace reshard {
 
-/// The ranks of two jobs as one group, with the first job's ranks in front. The jobs meet through a
+/// The ranks of two jobs as one group: first the ranks of the first job. The jobs meet through a
 /// file. The first job writes it; the second job waits for it and writes its answer to a second
 /// file beside it. At the end both files are removed.
 ///
 /// The launcher must support this: Open MPI 4 needs one `ompi-server`, and each job must be started
 /// with `mpiexec --ompi-server file:URI`. From then on, MPI treats the jobs as one: if a process
-/// dies, all processes end, and all must reach `MPI_Finalize`. On one machine, a bridge needs none
-/// of this.
+/// dies, all processes end, and all must reach `MPI_Finalize`. Between jobs on one machine, a
+/// bridge needs none of this.
 ///
-/// \param file     a path that both jobs reach
+/// \param file     a path that both jobs can access
 /// \param is_first true in exactly one of the two jobs
-/// \param longest  how long a job waits for the other job, and then for MPI to connect both (ten
-///                 seconds at least). A job that MPI does not connect in that time, for example
-///                 because the other job was killed, reports that and ends
+/// \param longest  how long a job waits for the other job, and then for MPI to connect both (at
+///                 least ten seconds). If MPI does not connect the jobs in that time, for example
+///                 because the other job was killed, this job reports that and ends
 /// \par Collective every rank of both jobs
-/// \throws error on every rank, of both jobs if both have come: errc::deadline if the other job has
-///         not come; errc::unsupported if the launcher connects no jobs; errc::already_exists if a
-///         different file is at that path (it is not changed), or another first job; errc::usage;
-///         errc::io
+/// \throws error on every rank, of both jobs if both have arrived: errc::deadline if the other job
+///         has not arrived; errc::unsupported if the launcher cannot connect jobs;
+///         errc::already_exists if `file` is another kind of file (it is not changed), or if
+///         another first job waits there; errc::usage; errc::io
 RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const& file,
                                        bool is_first, detail::wait_duration longest);
 
-/// The processes on both sides of an intercommunicator, as `redistribute` takes them: the processes
-/// of one side first. Each side gives its own tensors and layout, and none of the other side.
+/// The processes on both sides of an intercommunicator as a group for `redistribute`. The processes
+/// of the first side come first. Each side gives only its own tensors and layout.
 ///
 /// \param is_first the same on all ranks of a side, and different on the two sides
 /// \par Collective every rank of both sides

@@ -17,7 +17,7 @@
 
 namespace reshard::detail {
 
-/// A `bound_end` in little memory, because each transfer has one.
+/// A compact `bound_end`: a process keeps two for each transfer on its node.
 template <class Pointer>
 struct packed_end {
     Pointer data{};
@@ -31,7 +31,7 @@ struct packed_end {
     operator bound_end<Pointer>() const { return {data, {offset, strides}}; }
 };
 
-/// The source and the target of a transfer, likewise.
+/// The source and the target of a transfer, likewise compact.
 struct packed_ends {
     packed_end<void const*> source;
     packed_end<void*> target;
@@ -39,16 +39,16 @@ struct packed_ends {
     operator copy_ends() const { return {source, target}; }
 };
 
-/// A transfer to or from another rank of the node that only this process makes.
+/// A transfer between this process and another rank of its node. Only this process makes it.
 struct node_transfer {
-    std::uint32_t number = 0; ///< in the plan
+    std::uint32_t number = 0; ///< index in the plan
     int distance = 0;         ///< to the other rank, counted cyclically
-    bool is_pull = false;     ///< the source is the other rank's memory, not the target
+    bool is_pull = false;     ///< true if the other rank has the source, false if it has the target
     packed_ends ends;
 };
 
-/// The copies of transfers within the process and on the node, together in one order that suits
-/// memory.
+/// The copies of all transfers within the process and on the node, in an order that suits the
+/// caches.
 RESHARD_DECL vector<bound_copy> node_copies(chunk_binder const& binder, bound_plan const& bound,
                                             vector<node_transfer> const& on_node,
                                             vector<std::uint32_t> const& local,

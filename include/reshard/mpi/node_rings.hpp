@@ -27,26 +27,26 @@
 
 namespace reshard::detail {
 
-/// The fastest way of a node to hand bytes from one process to another.
+/// How the processes of a node pass bytes to each other.
 struct ring_ways {
-    /// The value of `least_read` if the memory of others is not read.
+    /// The value of `least_read` if no process reads another's memory.
     static constexpr index_t nothing_is_read = std::numeric_limits<index_t>::max();
 
-    /// Slots are written with non-temporal stores: the slots of cores that share no cache are
-    /// faster in memory.
+    /// True if slots are written with non-temporal stores, which are faster between cores without a
+    /// common cache.
     bool streams = false;
-    /// The receiver reads a chunk in the sender's memory if its runs there have this number of
-    /// bytes in the mean, or more.
+    /// The receiver reads a chunk from the sender's memory if the chunk's runs there have at least
+    /// this number of bytes on average.
     index_t least_read = nothing_is_read;
 
     bool operator==(ring_ways const&) const = default;
 };
 
-/// Seconds in which ranks of a node swapped some bytes, by the way, and the way that is best there.
+/// The seconds that two ranks of a node need to swap `bytes` bytes, for each way.
 struct measured_ways {
     double in_cache = 0;
     double streamed = 0;
-    double read_whole = 0; ///< from the other's memory at once; 0: the system does not permit it
+    double read_whole = 0; ///< to read the partner's memory in long runs; 0: not permitted
     double read_rows = 0;  ///< likewise, in runs of `row_bytes`
 
     static constexpr std::size_t bytes = std::size_t{2} << 20;
@@ -55,30 +55,32 @@ struct measured_ways {
     ring_ways best() const;
 };
 
-/// What a rank of the node publishes before its rings are used.
+/// The facts that a rank of the node publishes before others use its rings.
 struct ring_notice {
-    std::uint64_t process = 0; ///< its number
-    std::uint64_t token = 0;   ///< at `address` in its memory
+    std::uint64_t process = 0; ///< the number of its process
+    std::uint64_t token = 0;   ///< the value at `address` in its memory
     std::uint64_t address = 0;
-    std::uint64_t source = 0; ///< the address of what its partner reads in a measurement
-    bool is_kept = false;     ///< its process has measured with the same ranks
+    std::uint64_t source = 0; ///< the address that its partner reads in a measurement
+    bool is_kept = false;     ///< its process keeps a measurement with these ranks
     measured_ways measured;
 };
 
 /// A ring for each pair of ranks of a node and each direction, in memory of the rank that fills it.
 class node_rings {
 public:
-    /// The memory that a rank gives for its rings.
+    /// The memory that a rank allocates for its rings.
     static constexpr index_t budget_bytes = index_t{4} << 20;
 
     /// With more ranks, slots would be too small to be useful.
     static constexpr std::size_t most_ranks = 65;
 
-    /// Enough to fill one slot while another is emptied, and for a rank that lost its core.
+    /// Enough to fill one slot while another is emptied, and to continue while the peer waits for a
+    /// core.
     static constexpr int slots_each = static_cast<int>(ring_state::most_slots);
 
     /// \par Collective every rank of the node, in the same order
-    /// \throws error with errc::io, on every rank of the node, if the system refuses one something
+    /// \throws error with errc::io, on every rank of the node, if the system refuses shared memory
+    ///         to any rank
     node_rings(node_ranks const& node, segment_request const& wanted);
     node_rings(node_rings const&) = delete; // other processes read its token
 
@@ -89,28 +91,30 @@ public:
             std::clamp<index_t>(share / 4096 * 4096, 16 << 10, 256 << 10));
     }
 
-    /// The same on this node.
+    /// The same for this node.
     std::size_t slot_bytes() const { return slot_bytes_for(size()); }
 
     node_ranks const& node() const { return node_; }
 
     system_calls const& calls() const { return calls_; }
 
-    /// The same on every rank of the node.
+    /// The ways that all ranks of the node use.
     ring_ways const& ways() const { return ways_; }
 
-    /// The slowest measurement of any rank of the node; the same on each of them.
+    /// The slowest measurements of any rank of the node: equal on every rank.
     measured_ways measured() const;
 
-    /// Chooses the ways: the forced or the kept ones or, if a job is worth it, by a measurement of
-    /// some milliseconds, which processes keep for a while for rings of the same ranks.
+    /// Chooses the ways: forced ways first, then the best ones by a kept measurement. Otherwise, if
+    /// `may_measure`, the ranks measure for some milliseconds. Each process keeps the result for
+    /// `kept_seconds`, for rings of the same ranks.
     ///
-    /// \par Collective every rank of the node, in the same order. Ranks that measure agree first
+    /// \par Collective every rank of the node, in the same order. Ranks that measure first agree
     ///      that each has the memory for it; then they meet in shared memory.
-    /// \throws error with errc::deadline, or that of a rank without memory
+    /// \throws error with errc::deadline, or the error of a rank without memory
     void choose_ways(bool may_measure);
 
-    /// \pre called once for each other rank of the node, by its number there; here and below
+    /// \pre called once for each other rank of the node, by its number there; also for
+    ///      `receiver_from`
     ring_sender sender_to(int peer) const {
         return {state_of(node_.group.rank(), peer), slots_of(node_.group.rank(), peer)};
     }
@@ -121,8 +125,8 @@ public:
     }
 
 private:
-    /// The notice, then all states, then all slots. A rank has no ring to itself: it measures with
-    /// that one.
+    /// A segment has the notice, then all states, then all slots. A rank uses the ring to itself
+    /// only for measurements.
     static index_t heads_bytes(int ranks) {
         return (first_state + index_t{ranks} * static_cast<index_t>(sizeof(ring_state)) + 4095) /
                4096 * 4096;
@@ -154,10 +158,11 @@ private:
     /// True if this process can read the memory of a rank of the node.
     bool can_read(int rank) const;
 
-    /// Lets ranks whose memory this one can read list runs of it.
+    /// Permits ranks whose memory this rank can read to send lists of runs.
     void allow_lists() const;
 
-    /// Measures what this rank and its partner do while all others of the node do the same.
+    /// Measures the ways between this rank and its partner, while all other pairs of the node do
+    /// the same.
     void measure() const;
 
     static constexpr index_t first_state = 128;
@@ -173,21 +178,21 @@ private:
 /// The least bytes on a node for which rings are worth their memory.
 inline constexpr index_t least_in_rings = index_t{1} << 20;
 
-/// Replaces what rings measure and the system calls with which they read, for tests.
+/// For tests: replaces the measured ways of rings, and their system calls.
 struct forced_rings {
     ring_ways ways;
     system_calls calls = {};
 };
 
-/// This process's, for all rings that are made later; usually none.
+/// The forced ways of this process, for all rings made later; usually std::nullopt.
 RESHARD_DECL std::optional<forced_rings>& rings_by_force();
 
-/// How long a measurement is kept: virtual machines move between cores that share a cache and cores
-/// that do not.
+/// How long a measurement is kept. It becomes wrong if a virtual machine moves between cores that
+/// share a cache and cores that do not.
 inline constexpr double kept_seconds = 10;
 
-/// What this process measured with the ranks of a node in the last `kept_seconds`, if it did;
-/// seconds for `measured_ways::bytes`. Does not communicate.
+/// The measurement of this process with the ranks of a node, if it is younger than `kept_seconds`.
+/// Does not communicate.
 RESHARD_DECL std::optional<measured_ways> kept_measurement(mpi_group const& node);
 
 /// Rings, or null if the node has one rank or the system refuses shared memory.
@@ -199,7 +204,7 @@ RESHARD_DECL std::shared_ptr<node_rings> make_rings(node_ranks const& node,
 /// The ranks of a group and their nodes.
 struct ranks_on_nodes {
     mpi_group ranks;
-    vector<int> nodes; ///< of each rank, the lowest rank on its node
+    vector<int> nodes; ///< for each rank, the lowest rank on its node
 };
 
 /// The node of this rank.
@@ -207,14 +212,14 @@ struct ranks_on_nodes {
 /// \par Collective every rank of the group
 RESHARD_DECL node_ranks node_of(ranks_on_nodes const& group);
 
-/// True if rings are faster than messages if two of the ranks exchange this number of bytes.
+/// True if rings may be faster than messages, given the most bytes that two of the ranks exchange.
 RESHARD_DECL bool rings_are_worth_it(int ranks, index_t most_bytes, node_exchange chosen);
 
-/// The rings through which ranks of a node pass elements in private memory; null if they use
-/// messages: if there are few bytes, or a node has too many ranks.
+/// The rings through which ranks of a node pass elements in private memory. Null if messages are
+/// better: for few bytes, or with too many ranks on a node.
 ///
-/// \param bytes the bytes that this rank and each other rank exchange, the larger of both
-/// directions
+/// \param bytes for each rank, the bytes that this rank exchanges with it, in the direction with
+/// more bytes
 /// \param most  the largest of these numbers on any rank
 /// \par Collective every rank of the group, in the same order
 RESHARD_DECL std::shared_ptr<node_rings const> rings_for(ranks_on_nodes const& group,

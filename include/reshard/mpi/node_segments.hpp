@@ -30,7 +30,7 @@ struct segment_request {
     system_calls calls = {};
 };
 
-/// The segments of all ranks of a node, including this rank's, as this rank sees them.
+/// The segments of all ranks of a node, mapped into this process.
 class node_segments {
     struct peer_segment {
         segment_address address;
@@ -40,13 +40,14 @@ class node_segments {
     };
 
 public:
-    /// The head of each segment, before the memory that is allocated.
+    /// The size of each segment's head. The rank's memory follows the head.
     static constexpr index_t head_bytes = 4096;
 
     /// Makes this rank's segment, and maps the others' segments.
     ///
     /// \par Collective every rank of the node, in the same order
-    /// \throws error with errc::io, on every rank of the node, if the system refuses one something
+    /// \throws error with errc::io, on every rank of the node, if the system refuses memory to any
+    ///         rank
     node_segments(group auto const& node, index_t bytes, segment_request const& wanted) {
         peer_segment segment;
         auto const problem = attempt([&] {
@@ -67,24 +68,24 @@ public:
 
     barrier_state& barrier() const;
 
-    /// True for this process's first call.
+    /// True only for the first call in this process.
     bool is_first_use() const { return !is_used_.test_and_set(); }
 
 private:
     shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
 
-    /// This rank's own segment keeps its name until all ranks have opened it: others may still look
-    /// for it.
+    /// Opens the segments of the other ranks. This rank's segment keeps its name, because others
+    /// may still have to open it.
     void open_others(vector<peer_segment> const& peer_segments, int me, system_calls const& calls);
 
     vector<shared_segment> all_; ///< by rank of the node
     mutable std::atomic_flag is_used_;
 };
 
-/// The result of `make(kind)` for the first kind of segment that the system refuses to no rank of
-/// the node; null if both kinds are refused, or the node has only one rank.
+/// The result of `make(kind)` for the first kind of segment that the system permits on every rank
+/// of the node. Null if it permits neither kind, or if the node has only one rank.
 ///
-/// \param refusal why the result is null; else empty
+/// \param refusal set to the reason if the result is null, else to an empty text
 /// \par Collective every rank of the node, in the same order
 template <group Group, class Make>
 auto with_segments(Group const& node, std::string& refusal, Make const& make)
@@ -107,7 +108,7 @@ auto with_segments(Group const& node, std::string& refusal, Make const& make)
     return nullptr;
 }
 
-/// Memory of this process alone, aligned as an arena's.
+/// Memory of this process alone, with the alignment of an arena.
 class private_memory {
 public:
     explicit private_memory(index_t bytes)

@@ -17,25 +17,26 @@
 #include <span>
 
 /// \file
-/// Finds transfers that need no message: one end lies in memory that the rank at the other end
-/// reaches.
+/// Finds transfers that need no message: one end lies in memory that the rank at the other end can
+/// access.
 
 namespace reshard::detail {
 
-/// The transfers of a tree that this process gives one other process, or gets from it.
+/// The transfers of a tree that this process sends to one other process, or receives from it.
 struct relay_transfers {
-    std::uint32_t tree = 0; ///< of the plan's
+    std::uint32_t tree = 0; ///< index among the plan's trees
     int peer = 0;
-    std::uint32_t depth = 0; ///< how often it was passed on before
+    std::uint32_t depth = 0; ///< how often the elements were passed on before
     vector<std::uint32_t> numbers;
 };
 
-/// The transfers of one process: by peer, relayed ones by tree, and local ones.
+/// The transfers of one process: direct ones by peer, relayed ones by peer and tree, and local
+/// ones.
 struct sorted_transfers {
     vector<vector<std::uint32_t>> to;
     vector<vector<std::uint32_t>> from;
     vector<std::uint32_t> local;
-    vector<relay_transfers> relays_to = {}; ///< by peer, here and below
+    vector<relay_transfers> relays_to = {}; ///< sorted by peer, here and below
     vector<relay_transfers> relays_from = {};
 };
 
@@ -45,13 +46,13 @@ RESHARD_DECL sorted_transfers sort_by_peer(plan const& plan, int rank, int size)
 struct chunk_limits {
     index_t far = chunk_bytes;
     index_t near = chunk_bytes;
-    index_t relayed = chunk_bytes; ///< equal on all ranks: each passes on all chunks that it gets
-    std::span<int const> node{};   ///< the ranks that are near, in order
+    index_t relayed = chunk_bytes; ///< equal on all ranks: a rank passes chunks on unchanged
+    std::span<int const> node{};   ///< the ranks that are near, ascending
 
-    bool is_near(int rank) const { return std::ranges::binary_search(node, rank); }
+    bool is_near(int rank) const { return std::binary_search(node.begin(), node.end(), rank); }
 };
 
-/// How a process serves its peers.
+/// The order in which a process serves its peers.
 struct lane_order {
     int rank = 0;
     int step = 1; ///< 1: ranks after it first; -1: ranks before it
@@ -67,20 +68,20 @@ RESHARD_DECL vector<lane> rotated_lanes(plan const& plan,
                                         vector<relay_transfers> const& relays,
                                         lane_order const& order);
 
-/// Lets chunks that a process passes on wait for those that bring them.
+/// Makes each chunk that this process passes on wait for the chunk that brings its elements.
 ///
-/// \return how many chunks others wait for
-/// \throws error with errc::bad_layout if a plan, for example from a file, passes on chunks that do
-///         not arrive
+/// \return the number of chunks that other chunks wait for
+/// \throws error with errc::bad_layout if a plan, for example from a file, passes on elements that
+///         do not arrive
 RESHARD_DECL std::size_t link_relays(plan const& plan, vector<lane>& sends, vector<lane>& receives);
 
-/// The bytes of some transfers, as they travel.
+/// The bytes of some transfers on the wire.
 RESHARD_DECL index_t bytes_of(plan const& plan, vector<std::uint32_t> const& numbers);
 
-/// The bytes that this process and each other process exchange, the larger of both directions.
+/// For each peer, the bytes that this process exchanges with it, in the direction with more bytes.
 RESHARD_DECL vector<index_t> bytes_by_peer(plan const& plan, sorted_transfers const& sorted);
 
-/// Removes the transfers between this process and some peers from `sorted`. The peers are in order.
+/// Removes from `sorted` the transfers between this process and `peers`, which are ascending.
 RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers);
 
 RESHARD_DECL process_cost cost_of(plan const& plan, sorted_transfers const& sorted);
@@ -93,13 +94,13 @@ struct side_arenas {
     std::shared_ptr<arena_state const> target;
 };
 
-/// The steps of a call with arenas. A call without any compiles none of it.
+/// The steps of a call with arenas. A program without arenas compiles none of them.
 struct arena_steps {
     /// \throws error with errc::usage if other ranks made the arena
     void (*check)(mpi_group const& world, arena_state const& arena);
 
-    /// Lets ranks of a node make transfers whose ends lie in arenas, and removes them from
-    /// `sorted`. Returns the transfers that this rank makes.
+    /// Removes from `sorted` the transfers that a rank of the node makes directly in an arena.
+    /// Returns those transfers that this rank makes.
     ///
     /// \par Collective every rank of the group, in the same order
     vector<node_transfer> (*take)(mpi_group const& ranks, bound_plan const& bound,
@@ -107,13 +108,13 @@ struct arena_steps {
 
     node_copier copies;
 
-    /// The barriers at which the ranks of both nodes meet.
+    /// The barriers at which the ranks of each arena's node meet.
     vector<shared_barrier> (*meetings)(side_arenas const& arenas);
 
     /// Prefaults the pages that the first job of an arena writes to.
     ///
-    /// \param taken transfers of other ranks that this rank makes
-    /// \param local the numbers of the transfers that it makes for itself
+    /// \param taken the transfers with other ranks that this rank makes
+    /// \param local the numbers of the transfers within this process
     void (*prefault)(bound_plan const& bound, arena_state const& target,
                      vector<node_transfer> const& taken, vector<std::uint32_t> const& local);
 };

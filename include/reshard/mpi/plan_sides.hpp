@@ -30,14 +30,14 @@ namespace detail {
 
 struct planned_job;
 
-/// The knowledge of a rank about one side before it asks: all of it, or its own shards.
+/// The facts that a rank knows about one side before it asks others: the layout, or its own shards.
 struct known_side {
     std::optional<reshard::layout> layout;
     vector<shard_descriptor> held;
-    vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
+    vector<shard_descriptor> joined; ///< the same shards, with neighbours in memory joined
 };
 
-/// The values that are equal on ranks that do the same, including their arenas.
+/// The values that all ranks of a call must share: the options, and the numbers of the arenas.
 RESHARD_DECL compared_values call_fingerprint(options const& options, source_tensors const& have,
                                               target_tensors const& want);
 
@@ -51,24 +51,25 @@ struct two_sides {
     known_side target;
 };
 
-/// The sides, as far as this rank knows them. Takes the layouts. Does not communicate.
+/// The sides, as far as this rank knows them. Moves the layouts out of the arguments. Does not
+/// communicate.
 RESHARD_DECL two_sides sides_of(source_tensors& have, target_tensors& want);
 
-/// The report of a rank to the others on one side.
+/// A rank's report to the others about one side.
 struct side_notice {
     layout_notice spread; ///< the shards may be missing, see `call_notice::tells_shards`
-    std::string cuts;     ///< `program_steps::cuts` of a rank that knows no layout
+    std::string cuts;     ///< `program_steps::cuts`, if the rank knows no layout
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.spread, self.cuts); }
 };
 
-/// The notice of a rank to the others when it enters a redistribution.
+/// The notice that a rank sends to all others when it enters a redistribution.
 struct call_notice {
     side_notice source;
     side_notice target;
-    std::uint8_t tells_shards = 0; ///< equal on every rank
+    std::uint8_t tells_shards = 0; ///< 1 if the sides have shards; equal on every rank
     rank_notice rank;
-    std::uint64_t digest = 0;      ///< of all facts that the rank knows about both sides
+    std::uint64_t digest = 0;      ///< a digest of all facts that the rank knows about both sides
     std::uint64_t latest_plan = 0; ///< the digest of the plan that the rank used last for this call
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -81,7 +82,7 @@ struct call_notice {
 RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
                                    options const& options);
 
-/// The part of each notice that gives its rank's node.
+/// The rank notice in each call notice.
 RESHARD_DECL vector<rank_notice> rank_notices_of(vector<call_notice> const& notices);
 
 /// For each rank, the lowest rank on its node. A node is a machine, or RESHARD_RANKS_PER_NODE ranks
@@ -91,23 +92,23 @@ RESHARD_DECL vector<rank_notice> rank_notices_of(vector<call_notice> const& noti
 /// \throws error with errc::usage if the variable is not a number of ranks
 RESHARD_DECL vector<int> nodes_of(vector<rank_notice> const& notices);
 
-/// The knowledge of this rank after all notices.
+/// The facts that this rank knows once it has all notices.
 struct call_facts {
     two_sides sides; ///< with the layouts that any rank knows
     vector<call_notice> notices;
-    vector<int> nodes; ///< of each rank, the lowest rank on its node
+    vector<int> nodes; ///< for each rank, the lowest rank on its node
 };
 
-/// The steps of a call that looks up the sources of its tensors. A call that gathers all shards
-/// compiles none of them.
+/// The steps of a call that looks up the sources of its tensors. A program whose calls all gather
+/// the shards compiles none of them.
 struct lookup_steps {
-    /// The plan of this process, in memory that grows with its own shards, their sources, and the
-    /// number of keys. The plan equals the plan of gathered layouts, if replicas are described
-    /// identically. Source shards that overlap without being replicas are only detected if some
-    /// rank wants them.
+    /// Returns the plan of this process. Its memory grows with the process's shards, their sources,
+    /// and the number of keys. The plan equals the plan from gathered layouts if all replicas are
+    /// described identically. Overlapping source shards that are not replicas are detected only if
+    /// a target needs them.
     ///
     /// \par Collective every rank of the group, in the same order; nothing else communicates over
-    ///     it
+    ///     the group
     /// \pre  each side's layout is known to all ranks, or to none
     /// \throws error on every rank: as `by_name`, `fit_shapes`, `problem_of` and `make_plan`
     std::shared_ptr<planned_job> (*plan)(mpi_group const& world, call_facts const& facts,
@@ -122,16 +123,17 @@ struct lookup_steps {
 RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
                                       vector<call_notice> notices);
 
-/// What a program needs to know about one side.
+/// The facts that a program needs about one side.
 RESHARD_DECL side_facts facts_of_side(call_facts const& facts, bool is_source);
 
-/// The nodes of a call, and the choice of a sender for elements that several ranks hold. If nodes
-/// differ in size, or there is only one, no rank passes elements on.
+/// The options that a call plans with: its nodes, and how a sender is chosen among ranks that hold
+/// the same elements. If nodes differ in size, or if there is only one node, no rank passes
+/// elements on.
 ///
-/// \param nodes of each rank, the lowest rank on its node
+/// \param nodes for each rank, the lowest rank on its node
 RESHARD_DECL plan_options nodes_of(options const& options, vector<int> const& nodes);
 
-/// A plan of this rank, or the reason why there is none. The other ranks do not know the reason
+/// The plan of this rank, or the error that prevented it. The other ranks do not know the error
 /// yet.
 struct known_plan {
     std::shared_ptr<planned_job const> planned;
@@ -139,7 +141,7 @@ struct known_plan {
     local_error problem = {};
 };
 
-/// The transfers of this rank; from `options.cache` if every rank has the plan.
+/// The plan of this rank, from `options.cache` if every rank has it there.
 ///
 /// \par Collective every rank of the group, in the same order
 RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,

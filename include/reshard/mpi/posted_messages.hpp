@@ -15,10 +15,10 @@
 
 namespace reshard::detail {
 
-/// Messages that were begun. Their memory must not change until they have ended.
+/// Messages that were started. Their memory must not change until they are complete.
 class posted_messages {
 public:
-    /// \param about the expected number of messages at a time
+    /// \param about the expected number of messages under way in each direction
     /// \pre   nothing else communicates over `ranks` with the same tags
     posted_messages(mpi_group const& ranks, std::size_t about) : ranks_(ranks) {
         sends_.reserve(2 * about);
@@ -31,7 +31,7 @@ public:
                   &sends_.emplace_back());
     }
 
-    /// \param most the most bytes that fit
+    /// \param most the number of bytes that fit into the memory
     /// \pre   as `send`
     void receive(std::byte* into, std::size_t most, int from, int tag) {
         MPI_Irecv(into, static_cast<int>(most), MPI_BYTE, from, tag, ranks_.base(),

@@ -17,7 +17,7 @@ namespace detail {
 
 struct plan_maker;
 
-/// Binds a plan that was made before its ranks met.
+/// Binds a plan that `plan` makes on each rank without communication.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `prepare` of a typed plan
@@ -26,14 +26,14 @@ RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, so
 
 } // namespace detail
 
-/// Plans the filling of `want` from `have` and binds it to their memory; `run` moves the bytes.
+/// Plans how to fill `want` from `have`, and binds the plan to their memory; `run` moves the bytes.
 ///
 /// Each rank gives the shards that it holds; ranks may hold different keys, several shards of a
 /// key, or none. If a rank knows the layout of a side, it gives the layout too. Then the ranks
 /// compare only a digest of it and send no shards of that side. Tensors that the program only adds
-/// (`_ -> key` in AOA) keep their content. A `boost::mpi::communicator` is a group too. If tensors
-/// of a side lie in an arena, all ranks give their arenas, made by the same group, and ranks of a
-/// node copy without messages.
+/// (`_ -> key` in AOA) keep their content. `world` may be a `boost::mpi::communicator`, too. If
+/// tensors of a side lie in an arena, every rank gives its arena, made over the same group; then
+/// ranks of a node copy without messages.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank, before anything is written: an error from adding a tensor or from
@@ -47,11 +47,12 @@ RESHARD_DECL job prepare(mpi_group const& world, source_tensors have, target_ten
                          options const& options = {});
 
 /// Fills the tensors of `want` from the tensors of `have`: by name, or as `options.program` says.
-/// Before anything moves, source tensors that the program calls copies are compared.
+/// If the program declares that source tensors are copies of each other, they are compared before
+/// anything moves.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as `prepare`, and with errc::overlap if copies differ; and the errors of the
-///         functions of `rounds` on any rank
+/// \throws error as `prepare`; errc::overlap if copies differ; and any rank's errors of the
+///         functions that `rounds` was given
 RESHARD_DECL void redistribute(mpi_group const& world, source_tensors have, target_tensors want,
                                options const& options = {});
 

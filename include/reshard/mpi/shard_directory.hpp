@@ -29,12 +29,12 @@
 
 namespace reshard::detail {
 
-/// A tensor that some rank holds elements of, and the levels on which its shards are sorted.
+/// A tensor with elements on any rank, and the levels on which its shards are filed.
 struct directory_key {
     std::string key;
     data_type dtype{};
     index_vector shape;  ///< global
-    holder_t holder = 0; ///< the lowest holder of some of it
+    holder_t holder = 0; ///< the lowest rank that holds any of it
     vector<bucket_level> levels;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -44,14 +44,14 @@ struct directory_key {
     bool operator==(directory_key const&) const = default;
 };
 
-/// A shard, or a question for all shards that share elements with its region.
+/// A shard, or a question for all shards that share elements with the entry's region.
 struct directory_entry {
-    key_id key = 0; ///< place among the keys of the directory
+    key_id key = 0; ///< index among the keys of the directory
     holder_t holder = 0;
-    std::uint32_t position = 0; ///< among the shards of that key that the holder has
+    std::uint32_t position = 0; ///< index among the holder's shards of that key
     box region;
     std::optional<flat_range> flat;
-    axis_cycles cycles{}; ///< the axes along which only blocks of the region are meant
+    axis_cycles cycles{}; ///< the axes along which the shard has only blocks of the region
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.holder, self.position, self.region, self.flat, self.cycles);
@@ -72,12 +72,12 @@ inline int rank_of(std::uint64_t digest, int ranks) {
     return static_cast<int>(digest % static_cast<std::uint64_t>(ranks));
 }
 
-/// All keys of which some rank holds a shard, sorted; on every rank.
+/// All keys of which any rank holds a shard, sorted. Equal on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::bad_layout for a shard that contradicts itself, with
-///         errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors; on every
-///         rank
+///         errc::shape_mismatch or errc::dtype_mismatch if a key names two different tensors; on
+///         every rank
 RESHARD_DECL vector<directory_key> gather_keys(mpi_group const& world, sparse_exchange& exchange,
                                                vector<shard_descriptor> const& shards);
 
@@ -85,14 +85,14 @@ RESHARD_DECL vector<directory_key> gather_keys(mpi_group const& world, sparse_ex
 RESHARD_DECL layout layout_of_keys(vector<directory_key> const& keys, vector<shard_table> shards,
                                    holder_t holders);
 
-/// The shards of all ranks. Each shard is filed with few ranks: by its key, and by buckets of about
-/// its size in the tensor.
+/// A directory of the shards of all ranks. Each shard is filed on a few ranks: by its key, and by
+/// buckets of the tensor that are about as large as the shard.
 ///
 /// The memory and messages of a rank grow with the shards that it has and asks for, and with the
 /// number of keys; not with the number of ranks.
 ///
 /// \par Source distributed directories of Zoltan and of Tpetra, which have one entry per index;
-///             here boxes on levels of halving
+///             here, boxes on levels of repeated halving
 class shard_directory {
 public:
     /// Files the shards of all ranks; `keys` come from `gather_keys` for the same shards.
@@ -101,12 +101,12 @@ public:
     shard_directory(mpi_group const& world, sparse_exchange& exchange,
                     vector<directory_key> const& keys, vector<shard_descriptor> const& shards);
 
-    /// The place of a key among `keys`, or their number.
+    /// The index of a key in `keys`, or the number of keys if it is missing.
     std::size_t find(std::string_view key) const;
 
-    /// The shards that share elements with the region of a question, each once, by key, holder and
-    /// position. From shards with the same description, `choose_replica` chooses the shard that
-    /// sends to this rank.
+    /// The shards that share elements with the region of any question, each once, sorted by key,
+    /// holder and position. Among shards with the same description, `choose_replica` chooses the
+    /// shard that sends to this rank.
     ///
     /// \par Collective every rank of the group, in the same order
     vector<directory_entry> look_up(vector<directory_entry> const& questions,
@@ -115,14 +115,14 @@ public:
 private:
     using lists = std::map<int, vector<directory_entry>>;
 
-    /// Adds `entry`, once each, to the lists of the ranks that file entries touching `region`.
+    /// Adds `entry` once to the list of each rank that files buckets of `region`.
     void file(directory_entry const& entry, box const& region, bucket_level const& level,
               lists& all_lists) const;
 
-    /// Shards by the ranks that file them.
+    /// Sorts shards by the ranks that file them.
     lists sorted_out(vector<shard_descriptor> const& shards) const;
 
-    /// Questions by the ranks that may know an answer.
+    /// Sorts questions by the ranks that may know an answer.
     lists sorted_out(vector<directory_entry> const& questions) const;
 
     vector<directory_entry> answer(addressed_text const& asked, plan_options const& options) const;
@@ -131,9 +131,10 @@ private:
     static vector<directory_entry> chosen(vector<directory_entry> entries, holder_t target,
                                           plan_options const& options);
 
-    /// The entries of texts that other ranks sent. The key, holder and shard of each entry exist.
+    /// Reads the entries of texts that other ranks sent. Checks the key, holder and shard of each
+    /// entry.
     ///
-    /// \throws error with errc::corrupt_file or errc::bad_layout for other entries
+    /// \throws error with errc::corrupt_file or errc::bad_layout for bad entries
     vector<directory_entry> entries_of(vector<addressed_text> const& addressed_texts) const;
 
     static void keep_each_once(vector<directory_entry>& entries);

@@ -25,8 +25,8 @@ namespace reshard {
 
 /// The options for making an arena.
 struct arena_options {
-    /// How many ranks of a machine count as a separate node. 0: the number in the environment
-    /// variable RESHARD_RANKS_PER_NODE, or all ranks if it is not set.
+    /// How many ranks of a machine form a node. 0: the value of the environment variable
+    /// RESHARD_RANKS_PER_NODE, or all ranks if it is not set.
     int ranks_per_node = 0;
     page_advice pages = {};
     detail::system_calls calls = {};
@@ -48,7 +48,7 @@ struct segment_writes {
         bytes += written;
     }
 
-    /// False if other ranks write most of the hull: their pages need not be mapped here.
+    /// True if this process writes enough of the hull that mapping all its pages is worth the time.
     bool is_dense() const {
         return bytes > 0 && static_cast<std::uintptr_t>(bytes) >= (hull.end - hull.begin) / 4;
     }
@@ -57,45 +57,47 @@ struct segment_writes {
 /// The steps of a call with arenas.
 RESHARD_DECL arena_steps const& steps_of_arenas();
 
-/// The resources that an arena and the redistributions that use it own together.
+/// The resources that an arena shares with the jobs that use it.
 struct arena_state {
-    mpi_group world;                         ///< whose ranks made it
-    mpi_group node;                          ///< the ranks of `world` that share memory
-    vector<int> node_ranks;                  ///< their numbers in `world`, ascending
+    mpi_group world;        ///< the group that made the arena
+    mpi_group node;         ///< the ranks of `world` that share memory
+    vector<int> node_ranks; ///< the numbers of `node`'s ranks in `world`, ascending
     std::unique_ptr<node_segments> segments; ///< null if the system refuses
     std::string refusal;                     ///< why `segments` is null
-    std::unique_ptr<private_memory> own;     ///< instead of segments
+    std::unique_ptr<private_memory> own;     ///< private memory, if `segments` is null
 };
 
 } // namespace detail
 
-/// Memory for tensors, a piece for each rank. All ranks of a node see all pieces.
+/// Memory for tensors, with a piece for each rank. The ranks of a node can access each other's
+/// pieces.
 ///
-/// If `prepare` gets an arena with a target, the rank that has an element writes it to its target,
-/// without messages. The first such `prepare` prefaults the memory that will be written. If
-/// `prepare` gets an arena with a source, the rank that wants an element reads it there. If the
-/// system refuses shared memory to some rank of a node, or the node has one rank, each rank's
-/// memory is private, and transfers work as without an arena.
+/// If `prepare` gets an arena with the targets, the rank that holds an element writes it directly
+/// to its target, without messages. The first such `prepare` prefaults the memory that will be
+/// written. If `prepare` gets an arena with the sources, the rank that needs an element reads it
+/// directly from its source. If the system refuses shared memory to any rank of a node, or if the
+/// node has only one rank, each rank's memory is private, and transfers work as without an arena.
 ///
-/// It owns communicators, so every rank destroys its arenas in the same order. Jobs made with an
-/// arena keep its memory; the caller must keep the tensors in it. Only one thread at a time may use
-/// its resource.
+/// An arena owns communicators, so every rank must destroy its arenas in the same order. Jobs made
+/// with an arena keep its memory; the caller must keep the tensors in it. Only one thread at a time
+/// may use its resource.
 class shared_arena : public detail::any_arena {
 public:
-    /// Allocates `bytes` of memory on this rank. The number may differ among ranks. Tensors need up
-    /// to 128 bytes more than their elements.
+    /// Allocates `bytes` of memory on this rank. The number may differ among ranks. Each tensor
+    /// needs up to 128 bytes more than its elements.
     ///
     /// \par Collective every rank of the group, in the same order
     /// \throws error on every rank: errc::usage for fewer than 0 bytes, or a bad
-    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree if that differs among ranks; errc::io
-    ///         if there is not enough memory
+    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree if its value differs among ranks;
+    ///         errc::io if there is not enough memory
     shared_arena(mpi_group const& world, index_t bytes, arena_options const& options = {});
 
-    /// True if the ranks of this node see each other's memory. The result is the same on all of
-    /// them.
+    /// True if the ranks of this node can access each other's memory. Equal on all ranks of the
+    /// node.
     bool is_shared() const { return state_->segments != nullptr; }
 
-    /// Why they do not see it, for a log; the same on all of them, and empty if they do.
+    /// The reason why the memory is not shared, for a log; else empty. Equal on all ranks of the
+    /// node.
     std::string const& refusal() const { return state_->refusal; }
 
     /// Allocates tensors in this rank's memory.

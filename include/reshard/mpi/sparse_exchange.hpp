@@ -15,7 +15,7 @@
 #include <utility>
 
 /// \file
-/// Sends texts to a few other ranks, if no rank knows how many ranks will send to it.
+/// Sends texts to a few other ranks, if no rank knows which ranks will send to it.
 
 namespace reshard::detail {
 
@@ -27,19 +27,19 @@ struct addressed_text {
     bool operator==(addressed_text const&) const = default;
 };
 
-/// Rounds in which each rank sends texts to some others; time and memory grow with the bytes that a
-/// rank itself sends and gets, not with the number of ranks.
+/// Rounds in which each rank sends texts to some others. A rank's time and memory grow with the
+/// bytes that it sends and receives, not with the number of ranks.
 ///
-/// A round ends with a barrier that each rank enters once its own texts have been taken. Rounds
-/// have separate tags, because a rank may leave a round while another rank still looks for its
-/// messages.
+/// A round ends with a barrier, which a rank enters once the receivers have taken its texts. Rounds
+/// have separate tags, because a rank may leave a round while another rank still probes for the
+/// round's messages.
 ///
 /// \par Source the NBX protocol of Hoefler, Siebert and Lumsdaine, "Scalable communication
 ///             protocols for dynamic sparse data exchange" (PPoPP 2010)
 class sparse_exchange {
 public:
     /// \par Collective no: nothing is sent before `run`
-    /// \pre nothing else communicates over `world`, and its errors end the job
+    /// \pre nothing else communicates over `world`, and MPI errors on it end the job
     explicit sparse_exchange(mpi_group const& world) : world_(world) {}
 
     /// Sends each text to its rank. Returns the texts that arrived, by rank, at most one per rank.
@@ -78,8 +78,8 @@ private:
     static constexpr int first_tag = 0x1000;
     static constexpr int tags = 0x100;
 
-    /// Sends a text in pieces; the last one is shorter than a full piece. A piece counts as sent
-    /// when it is taken.
+    /// Sends a text in pieces. All pieces except the last are full; the last may be empty. A piece
+    /// counts as sent when the receiver has taken it.
     void send(addressed_text const& text, int tag, vector<MPI_Request>& sends) const {
         std::size_t const total = world_.count_limit();
         for (std::size_t first = 0;; first += total) {
@@ -92,7 +92,7 @@ private:
         }
     }
 
-    /// True once all pieces are taken; the first `taken` pieces are already known to be taken.
+    /// True once the receivers have taken all pieces. The first `taken` pieces need no test.
     bool are_taken(vector<MPI_Request>& sends, std::size_t& taken) const {
         for (int passed = 1; passed && taken < sends.size();) {
             std::size_t const count = std::min(world_.count_limit(), sends.size() - taken);
@@ -103,7 +103,7 @@ private:
         return taken == sends.size();
     }
 
-    /// Takes one piece, if one has arrived.
+    /// Receives one piece if any has arrived.
     bool receive(int tag, vector<addressed_text>& arrived) const {
         int there = 0;
         MPI_Message message;

@@ -14,11 +14,11 @@
 #include <utility>
 
 /// \file
-/// An open file, and its bytes as memory.
+/// Open files, and mappings of files.
 
 namespace reshard::detail {
 
-/// The result of a system call, repeated after interruptions by signals.
+/// The result of a system call. Repeats the call after interruptions by signals.
 template <class Call>
 auto uninterrupted(Call const& call) {
     auto result = call();
@@ -27,10 +27,10 @@ auto uninterrupted(Call const& call) {
     return result;
 }
 
-/// Holds back the signal SIGXFSZ while this lives. If this thread makes a file too large, the
-/// system call fails with EFBIG only. By default, the signal would end the process.
+/// Blocks the signal SIGXFSZ during its lifetime. If this thread makes a file too large, the system
+/// call fails with EFBIG. By default, the signal would end the process.
 ///
-/// A signal that was pending before is left pending; `errno` is kept.
+/// A signal that was already pending stays pending. `errno` does not change.
 class file_size_signal_held {
 public:
     file_size_signal_held();
@@ -44,11 +44,11 @@ private:
     bool was_pending_ = false;
 };
 
-/// \param  noun the file, and what went wrong with it
-/// \throws error with errc::io, and the system's message
+/// \param noun the file and the failed operation
+/// \throws error with errc::io and the system's message
 [[noreturn]] RESHARD_DECL void fail_io(std::string const& noun, int problem = errno);
 
-/// How many files the library may keep open: a part of the process's limit.
+/// The number of files that the library may keep open: a fraction of the process's limit.
 RESHARD_DECL std::size_t most_kept_files();
 
 /// An open file. The destructor closes it.
@@ -57,14 +57,14 @@ public:
     file_descriptor() = default;
     explicit file_descriptor(int number) : number_(number) {}
 
-    /// Opens a file, or makes one if `flags` say so.
+    /// Opens a file. Creates it if `flags` say so.
     ///
-    /// \throws error with errc::missing_file or errc::io, naming the file
+    /// \throws error with errc::missing_file or errc::io; the message names the file
     static file_descriptor open(std::string const& path, int flags);
 
-    /// Makes an empty file; false if there is one already.
+    /// Creates an empty file. Returns false if the file exists.
     ///
-    /// \throws error with errc::io, naming the file
+    /// \throws error with errc::io; the message names the file
     static bool create_empty(std::string const& path);
 
     file_descriptor(file_descriptor&& descriptor) noexcept
@@ -74,9 +74,9 @@ public:
 
     bool is_open() const { return number_ >= 0; }
 
-    /// Locks the file, or directory, until this is closed or the process ends. `try_lock` takes an
-    /// exclusive lock, `try_share` a shared one. False if others have a conflicting lock, or the
-    /// file system has no locks.
+    /// Locks the file or directory until this object closes it or the process ends. `try_lock`
+    /// takes an exclusive lock, `try_share` a shared lock. Returns false if others have a
+    /// conflicting lock, or if the file system has no locks.
     bool try_lock() const;
     bool try_share() const;
 
@@ -86,17 +86,17 @@ private:
     int number_ = -1;
 };
 
-/// True if a path still names the file, or directory, that was opened.
+/// True if a path still names the file or directory that was opened.
 RESHARD_DECL bool is_at(file_descriptor const& file, std::string const& path);
 
-/// A mapping of a file from its first byte on. The destructor unmaps it. A mapping of 0 bytes has
-/// no memory.
+/// Maps a file from its first byte on. The destructor unmaps it. A mapping of 0 bytes has no
+/// memory.
 class mapping_handle {
 public:
     mapping_handle() = default;
 
-    /// \param  protection as `mmap` takes it
-    /// \param  noun       the file, as messages name it
+    /// \param protection the argument of `mmap`
+    /// \param noun the name of the file in messages
     /// \throws error with errc::io
     mapping_handle(file_descriptor const& file, std::size_t bytes, int protection,
                    std::string const& noun);

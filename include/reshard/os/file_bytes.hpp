@@ -17,34 +17,34 @@
 #include <string_view>
 
 /// \file
-/// The bytes of files, by position: whole reads and writes, or an error.
+/// Reads and writes the bytes of files by position. A read or write is complete, or it throws.
 
 namespace reshard::detail {
 
-/// \throws error with errc::io, with the file and the system's message
+/// \throws error with errc::io, the file's name and the system's message
 [[noreturn]] inline void fail_io(std::filesystem::path const& path, std::string const& noun,
                                  int problem = errno) {
     fail_io(path.string() + ": " + noun, problem);
 }
 
-/// Refuses a path whose directory does not exist.
+/// Throws if the directory of a path does not exist.
 ///
-/// \throws error with errc::io, naming the path and that directory
+/// \throws error with errc::io; the message names the path and the directory
 RESHARD_DECL void check_parent(std::filesystem::path const& path);
 
-/// Refuses a path at which two programs cannot meet. `noun` describes the path in messages.
+/// Throws if two programs cannot meet at a path. `noun` describes the path in messages.
 ///
-/// \throws error with errc::usage for an empty one; else as `check_parent`
+/// \throws error with errc::usage for an empty path; otherwise as `check_parent`
 RESHARD_DECL void check_meeting_path(std::filesystem::path const& path, std::string_view noun);
 
 using file_identity = file_store::identity;
 
-/// A file of the system that is read at positions.
+/// A file of the system that is read by position.
 class input_file : public file_store::file {
 public:
     input_file() = default;
 
-    /// \throws error with errc::missing_file or errc::io, naming the file
+    /// \throws error with errc::missing_file or errc::io; the message names the file
     explicit input_file(std::filesystem::path path);
 
     std::filesystem::path const& path() const { return path_; }
@@ -59,10 +59,10 @@ private:
     file_descriptor file_;
 };
 
-/// Opens a file; std::nullopt if it does not exist.
+/// Opens a file. Returns std::nullopt if it does not exist.
 ///
-/// \throws error with errc::corrupt_file for a directory, a device or a pipe, which is not opened,
-///         because opening a pipe waits for a writer; errc::io. The error names the file
+/// \throws error with errc::corrupt_file for a directory, device or pipe; it does not open these,
+///         because opening a pipe waits for a writer; errc::io; the message names the file
 RESHARD_DECL std::optional<input_file> open_if_there(std::filesystem::path const& path);
 
 /// The files of the system.
@@ -74,16 +74,16 @@ public:
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 };
 
-/// The store that lives as long as the program; the pointer owns nothing.
+/// The files of the system as a store. The store exists until the program ends.
 RESHARD_DECL std::shared_ptr<file_store const> files_of_system();
 
-/// A file that is read as memory: only the pages that are touched are read.
+/// A file that is mapped to memory. The system reads only pages that the program touches.
 ///
-/// A file that becomes shorter while it is mapped, and a medium that fails, end the process with
-/// the signal SIGBUS; see `input_file`.
+/// If the file becomes shorter while it is mapped, or the disk fails, the signal SIGBUS ends the
+/// process. `input_file` avoids that.
 class mapped_input {
 public:
-    /// \throws error with errc::missing_file or errc::io, naming the file
+    /// \throws error with errc::missing_file or errc::io; the message names the file
     explicit mapped_input(std::filesystem::path const& path);
 
     std::byte const* data() const { return memory_.data(); }
@@ -93,32 +93,33 @@ private:
     mapping_handle memory_;
 };
 
-/// Bytes of a file in the memory where the system keeps them, without the danger of `mapped_input`.
+/// Reads bytes of a file directly from the system's page cache, without the danger of
+/// `mapped_input`.
 ///
-/// The system has given a lease for the file: who wants to write to it, or make it shorter, waits
-/// until the lease is given back, which happens before the next bytes are used, or until the time
-/// of the system for that is over (45 s by default). Bytes are found if the system keeps them in
-/// memory, so that a medium is seldom read.
+/// A lease of the system protects the file. A process that wants to write to the file, or to make
+/// it shorter, must wait until this object returns the lease. The object does that at the next
+/// access; the system does it after a time limit (45 s by default). The object returns only bytes
+/// that are in the page cache, so it seldom reads from the disk.
 class leased_pages {
 public:
-    /// Asks for a lease. There is none if the file is open for writing, belongs to another user, or
-    /// is on another file system than ext4, XFS or Btrfs.
+    /// Requests a lease. It gets none if the file is open for writing, belongs to another user, or
+    /// is on a file system other than ext4, XFS or Btrfs.
     ///
-    /// \throws error with errc::io when the system does not tell the size of the file
+    /// \throws error with errc::io if the system does not report the size of the file
     explicit leased_pages(input_file const& file);
     leased_pages(leased_pages const&) = delete;
     leased_pages& operator=(leased_pages const&) = delete;
     ~leased_pages();
 
-    /// True if nobody can have written to the file since the lease was given.
+    /// True if no process can have written to the file since the lease began.
     bool is_leased() const;
 
-    /// True if the system seems to keep the bytes around `position` in memory: looks at one page
-    /// for every few MiB.
+    /// True if the bytes around `position` seem to be in the page cache. Checks one page for every
+    /// few MiB.
     bool is_in_memory(std::uint64_t position);
 
-    /// Some bytes of the file, until the next call; null if they are not in memory, or the lease is
-    /// gone.
+    /// The address of some bytes of the file, valid until the next call. Null if they are not in
+    /// the page cache, or if the lease has ended.
     std::byte const* find(byte_run bytes);
 
 private:
@@ -127,37 +128,37 @@ private:
     void give_back();
 
     file_descriptor file_;
-    std::uint64_t bytes_ = 0; ///< of the file
+    std::uint64_t bytes_ = 0; ///< the size of the file
     byte_run looked_at_{0, 0};
-    bool were_in_memory_ = false; ///< the bytes of `looked_at_`
+    bool were_in_memory_ = false; ///< true if the bytes of `looked_at_` were in the page cache
     byte_run mapped_{0, 0};
-    std::byte* memory_ = nullptr; ///< of `mapped_`; null if not all of it is in memory
+    std::byte* memory_ = nullptr; ///< the address of `mapped_`; null unless all of it is in memory
 };
 
-/// A file that is written at positions, by any number of processes.
+/// A file that is written by position. Any number of processes may write to it.
 class output_file : public file_store::output {
 public:
     output_file() = default;
 
-    /// Makes a new file of `bytes` zeros. Its space is reserved if the file system supports that,
-    /// so that a full disk is an error here.
+    /// Creates a file of `bytes` zeros. Reserves the space if the file system supports that, so
+    /// that a full disk is an error here.
     ///
-    /// \throws error with errc::io, naming the file and the bytes that it needs
+    /// \throws error with errc::io; the message names the file and its size
     static output_file create(std::filesystem::path path, std::uint64_t bytes);
 
-    /// Opens a file, or makes it as `create` does if it does not exist.
+    /// Opens a file. If it does not exist, creates it like `create`.
     ///
-    /// \throws error with errc::io, naming the file
+    /// \throws error with errc::io; the message names the file
     static output_file open(std::filesystem::path path, std::uint64_t bytes);
 
     bool is_open() const { return file_.is_open(); }
 
-    /// \throws error with errc::io when not all could be written
+    /// \throws error with errc::io if not all bytes could be written
     void write(std::uint64_t position, std::span<std::byte const> bytes) override;
 
     /// Waits until the file's bytes are on the disk.
     ///
-    /// \throws error with errc::io when the system could not write them
+    /// \throws error with errc::io if the system could not write the bytes
     void sync() override;
 
 private:
@@ -169,13 +170,13 @@ private:
     file_descriptor file_;
 };
 
-/// Gives `source` the name `target`; returns 0 or the system's error.
+/// Renames `source` to `target`. Returns 0 or the error number of the system.
 RESHARD_DECL int try_rename(std::filesystem::path const& source,
                             std::filesystem::path const& target);
 
-/// Writes a file so that others see all of it or none. It replaces an existing file.
+/// Writes a file atomically: others see the whole file or no file. Replaces an existing file.
 ///
-/// \throws error with errc::io, naming the file, or the temporary file beside it
+/// \throws error with errc::io; the message names the file or the temporary file beside it
 RESHARD_DECL output_file put_file(std::filesystem::path const& path, std::string_view text);
 
 } // namespace reshard::detail

@@ -14,11 +14,11 @@
 #include <string>
 
 /// \file
-/// The place of checkpoint files: a file system, memory, an object store.
+/// Where checkpoint files are stored: in a file system, in memory, or in an object store.
 
 namespace reshard::detail {
 
-/// Bytes of a file, or of something stored in a file, from `begin` on and before `end`.
+/// The bytes from `begin` to `end - 1` of a file, or of an object in a file.
 struct byte_run {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
@@ -34,17 +34,17 @@ struct byte_run {
 
 namespace reshard {
 
-/// Files that are found, read and written by their paths. Checkpoints are read and written through
-/// a store; the default is the system's files.
+/// Finds, reads and writes files by their paths. Checkpoints are read and written through a store.
+/// The default store is the system's files.
 ///
-/// Functions may be called from several threads at once. A store that is only read needs no `begin`
-/// and no `join`.
+/// Several threads may call its functions at once. A read-only store needs no `begin` and no
+/// `join`.
 class file_store {
 public:
-    /// The object at a path.
+    /// The type of the object at a path.
     enum class kind { nothing, file, directory };
 
-    /// The file at a path, and the time of its last write, as far as the store knows them.
+    /// Identifies a file and its last write, as far as the store knows them.
     struct identity {
         std::uint64_t device = 0;
         std::uint64_t number = 0;
@@ -75,21 +75,21 @@ public:
     public:
         virtual ~output() = default;
 
-        /// \throws error with errc::io when not all could be written
+        /// \throws error with errc::io if not all bytes could be written
         virtual void write(std::uint64_t position, std::span<std::byte const> bytes) = 0;
 
-        /// Waits until written data, of any process, is durable.
+        /// Waits until the data that any process has written is durable.
         ///
         /// \throws error with errc::io
         virtual void sync() = 0;
     };
 
-    /// A target that one or several processes write. The order of calls is: the first process gets
-    /// it by `begin`, the others by `join` with its `name`. Each process opens and writes its
-    /// files, some for a second time, and syncs them. Then the first process writes the record as
-    /// the last file and calls `commit`. At the end, also after a failure, it calls `clean_up`.
+    /// A target that one or several processes write. The first process gets it from `begin`, and
+    /// the other processes from `join` with its `name`. Each process opens and writes its files,
+    /// some of them twice, and syncs them. Then the first process writes the record as the last
+    /// file, and calls `commit`. At the end, or after a failure, it calls `clean_up`.
     ///
-    /// The target is unchanged until `commit` makes all files appear at once.
+    /// The target does not change before `commit`. Then all files appear at once.
     class unfinished {
     public:
         unfinished() = default;
@@ -97,24 +97,24 @@ public:
         unfinished& operator=(unfinished const&) = delete;
         virtual ~unfinished() = default;
 
-        /// The name by which other processes join it.
+        /// The name that other processes pass to `join`.
         virtual std::string name() const = 0;
 
-        /// Opens a file of the target. If no process has made the file, makes it with `bytes`
-        /// zeros. The file grows if more is written.
+        /// Opens a file of the target. If no process has created it, creates it with `bytes` zeros.
+        /// The file grows if more bytes are written.
         ///
         /// \throws error with errc::io
         virtual std::unique_ptr<output> open(std::filesystem::path const& file,
                                              std::uint64_t bytes) = 0;
 
-        /// \throws error with errc::io, or errc::already_exists if the target has appeared
-        ///         meanwhile; then the target is unchanged
+        /// \throws error with errc::io, or with errc::already_exists if another process has created
+        ///         the target meanwhile; then the target does not change
         virtual void commit() = 0;
 
         /// Removes uncommitted or replaced files.
         virtual void clean_up() noexcept = 0;
 
-        /// The files that earlier writers of the target had left and that `begin` removed.
+        /// The files of earlier writers that `begin` removed from the target.
         virtual vector<std::string> removed() const { return {}; }
     };
 
@@ -123,7 +123,7 @@ public:
     file_store& operator=(file_store const&) = delete;
     virtual ~file_store() = default;
 
-    /// `nothing` also if it cannot be known.
+    /// The type of the object at a path. Also `nothing` if the type cannot be determined.
     virtual kind find(std::filesystem::path const& path) const = 0;
 
     /// The paths of all entries of a directory, sorted.
@@ -131,24 +131,24 @@ public:
     /// \throws error with errc::io
     virtual vector<std::filesystem::path> list(std::filesystem::path const& directory) const = 0;
 
-    /// \throws error with errc::missing_file, errc::corrupt_file if it is not a file, or errc::io,
-    ///         naming it
+    /// \throws error with errc::missing_file, errc::corrupt_file if the path is not a file, or
+    ///         errc::io; the message names the path
     virtual std::unique_ptr<file> open(std::filesystem::path const& path) const = 0;
 
     /// Begins to write a target.
     ///
     /// \throws error with errc::already_exists if the target exists and `replace` is false;
-    ///         errc::io; errc::unsupported if the store is only read
+    ///         errc::io; errc::unsupported if the store is read-only
     virtual std::unique_ptr<unfinished> begin(std::filesystem::path const& target,
                                               [[maybe_unused]] bool replace) const {
         fail(errc::unsupported, target.string(),
              ": is not written, since this store of files is only read");
     }
 
-    /// Joins a target that another process began.
+    /// Joins a target that another process has begun.
     ///
-    /// \param  name what `unfinished::name` returned there
-    /// \throws error with errc::io; errc::unsupported if one process writes alone
+    /// \param name the result of `unfinished::name` on the first process
+    /// \throws error with errc::io; errc::unsupported if only one process can write
     virtual std::unique_ptr<unfinished> join(std::filesystem::path const& target,
                                              [[maybe_unused]] bool replace,
                                              std::string const& name) const {

@@ -13,44 +13,44 @@
 #include <string_view>
 
 /// \file
-/// The size of the pages of memory, and when the system provides them.
+/// The size of memory pages, and the time at which the system provides them.
 
 namespace reshard {
 
-/// Requests to the system. A system without support for them provides memory as usual.
+/// The pages that a program requests from the system. If the system does not support a request, it
+/// provides memory as usual.
 struct page_advice {
-    bool huge = false;     ///< large pages, if available; for shared memory, few
-                           ///< systems have any
-    bool populate = false; ///< the maker's page table is filled now, not by the first writes
+    bool huge = false;     ///< large pages, if available; few systems have them for shared memory
+    bool populate = false; ///< fills the creator's page table at once, not at the first writes
 };
 
 namespace detail {
 
-/// Asks for large pages, or for small ones, for memory that is not yet written.
+/// Requests large or small pages for memory that is not yet written.
 RESHARD_DECL void advise_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
                                [[maybe_unused]] bool large);
 
-/// Fills this process's page table for all pages that have some of these bytes; data written to
-/// them meanwhile is kept. False if there is not enough memory.
+/// Fills this process's page table for all pages that contain these bytes. Keeps data that is
+/// written to them meanwhile. Returns false if there is not enough memory.
 RESHARD_DECL bool populate(void* memory, std::size_t bytes);
 
-/// Writes to every page its present content. It does the work of `populate` on a system without a
-/// call for that.
+/// Writes the present content of each page to that page. This replaces `populate` on a system
+/// without such a call.
 RESHARD_DECL void touch_pages(std::byte* memory, std::size_t bytes);
 
-/// How many large pages are free in one piece, so that nothing has to be moved for them;
-/// std::nullopt if `free_blocks` does not say.
+/// The number of large pages that are free without moving other pages; std::nullopt if
+/// `free_blocks` does not list them.
 ///
-/// \param free_blocks as Linux has it in /proc/buddyinfo
-/// \param order       a large page is 2 to the power of this many small ones
+/// \param free_blocks the text of /proc/buddyinfo on Linux
+/// \param order       a large page consists of 2 to the power of `order` small pages
 RESHARD_DECL std::optional<std::int64_t> free_large_pages(std::string_view free_blocks,
                                                           std::size_t order);
 
 /// Decides whether the next piece of memory uses large pages, from the cost of earlier pieces.
 ///
-/// A large page that is available costs less than small ones. A large page costs ten times as much
-/// if a virtual machine's host has taken it back, or if the system must move other pages for it. No
-/// figure shows that beforehand.
+/// A large page that is available costs less than small pages. It costs ten times more if a virtual
+/// machine's host has taken it back, or if the system must move other pages for it. The system does
+/// not report that in advance.
 ///
 /// \par Units  seconds
 /// \invariant the extra cost of large pages over small ones is at most a sixteenth of the total
@@ -76,15 +76,17 @@ private:
     std::int64_t samples_ = 0;
 };
 
-/// The calls that allocate private memory. Another table simulates a system that lacks something.
+/// The system calls that allocate private memory. Tests replace them to simulate a system that
+/// lacks one.
 struct page_calls {
-    /// The system's report of its free memory; empty if it has none.
+    /// The system's report of its free memory; empty if it does not report it.
     std::string (*free_blocks)() = &read_free_blocks;
 
     void (*advise)(void* memory, std::size_t bytes, bool large) = &advise_pages;
     bool (*populate)(void* memory, std::size_t bytes) = &detail::populate;
 
-    /// The processor time of the calling thread. It includes a host's work, but not other threads.
+    /// The processor time of the calling thread. It includes the host's work, but not other
+    /// threads.
     double (*seconds)() = &thread_seconds;
 
     RESHARD_DECL static std::string read_free_blocks();

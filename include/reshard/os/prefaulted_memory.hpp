@@ -15,19 +15,19 @@
 #include <thread>
 
 /// \file
-/// Memory of one process for tensors that do not exist yet.
+/// Private memory for tensors that will be written soon.
 
 namespace reshard {
 
 namespace detail {
 
-/// A private mapping that begins at a large page.
+/// A private mapping that is aligned to a large page.
 class private_mapping {
 public:
-    /// The size of large pages on x86-64, and on arm64 with small pages.
+    /// The size of large pages on x86-64, and on arm64 with small pages of 4 KiB.
     static constexpr std::size_t alignment = std::size_t{2} << 20;
 
-    /// \throws error with errc::io if the system has no memory
+    /// \throws error with errc::io if the system lacks memory
     private_mapping(std::size_t bytes, bool huge);
     private_mapping(private_mapping const&) = delete;
     ~private_mapping() { ::munmap(whole_, bytes_); }
@@ -40,29 +40,31 @@ private:
     void* first_ = nullptr;
 };
 
-/// Fills a private mapping's page table from its beginning, piece by piece. If large pages are
-/// wanted, it uses them as long as enough are free and they cost no more than small ones.
+/// Fills the page table of a private mapping from its beginning, piece by piece. If `huge` is true,
+/// uses large pages as long as enough of them are free and they cost no more than small pages.
 ///
 /// \par Units bytes
-/// \pre `memory` begins at a large page
+/// \pre `memory` is aligned to a large page
 RESHARD_DECL void take_pages(std::byte* memory, std::size_t bytes, bool huge,
                              page_calls const& calls, std::stop_token const& stop);
 
 } // namespace detail
 
-/// Memory for targets that are about to be filled. The system provides it before the first write.
+/// Memory for target tensors that will be written soon. The system provides its pages before the
+/// first write.
 ///
-/// The first write to a page costs more than moving the page's bytes. A separate thread asks for
-/// the pages while the caller plans, many in one call. It asks for large pages if the machine has
-/// them available: then a load of hundreds of megabytes takes about half the time. Otherwise, small
-/// pages cost a quarter less than when they are written one by one. The memory may be used at once.
+/// The first write to a page costs more than moving the page's bytes. While the caller plans, a
+/// separate thread requests the pages, many in each call. It requests large pages if the machine
+/// has them available. Then a load of hundreds of megabytes takes about half the time. Otherwise it
+/// requests small pages, which cost a quarter less than if first writes request them one by one.
+/// The memory may be used at once.
 ///
 /// \par Units bytes
 class prefaulted_memory {
 public:
-    /// Begins to take `bytes` of memory; tensors need up to 128 bytes more than their elements.
+    /// Starts to provide `bytes` of memory. Tensors need up to 128 bytes more than their elements.
     ///
-    /// \throws error with errc::usage for fewer than 0 bytes, errc::io if the system has no memory
+    /// \throws error with errc::usage for a negative number, errc::io if the system lacks memory
     explicit prefaulted_memory(index_t bytes, page_advice advice = {.huge = true, .populate = true},
                                detail::page_calls const& calls = {});
     prefaulted_memory(prefaulted_memory const&) = delete;
@@ -71,7 +73,7 @@ public:
     /// `arena_resource`.
     std::pmr::memory_resource* resource() { return &resource_; }
 
-    /// Waits until all of it is allocated.
+    /// Waits until all pages are provided.
     void wait();
 
 private:
@@ -80,7 +82,7 @@ private:
     std::size_t bytes_;
     detail::private_mapping mapping_;
     detail::arena_resource resource_;
-    std::jthread filling_; ///< ends before the memory does
+    std::jthread filling_; ///< ends before the memory is freed
 };
 
 } // namespace reshard

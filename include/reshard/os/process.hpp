@@ -8,15 +8,15 @@
 #include <cstdint>
 
 /// \file
-/// Which process this is, and whether another one has ended.
+/// Identifies this process, and checks whether another process has ended.
 
 namespace reshard::detail {
 
-/// A process of this machine, distinct from a later one with its number.
+/// Identifies a process of this machine. A later process with the same number is different.
 struct process_mark {
     std::uint64_t number = 0;  ///< 0: none
-    std::uint64_t started = 0; ///< in ticks of the system's clock; 0: not known
-    std::uint64_t space = 0;   ///< of process numbers: each container has its own; 0: not known
+    std::uint64_t started = 0; ///< in ticks of the system's clock; 0: unknown
+    std::uint64_t space = 0;   ///< the namespace of the number, as of a container; 0: unknown
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.number, self.started, self.space);
@@ -27,11 +27,11 @@ struct process_mark {
 
 RESHARD_DECL process_mark this_process();
 
-/// A number that no other call gives, in any process; not 0.
+/// A random number other than 0. No other call returns the same number, in any process.
 RESHARD_DECL std::uint64_t new_token();
 
-/// True if a process has certainly ended, also if its parent has not waited for it yet. False for a
-/// process of another space of numbers, because this process cannot see it.
+/// True if a process has certainly ended, even if its parent has not waited for it yet. False for a
+/// process in another namespace of process numbers, because this process cannot see it.
 RESHARD_DECL bool has_ended(process_mark const& mark);
 
 } // namespace reshard::detail

@@ -8,31 +8,32 @@
 #include <sched.h>
 
 /// \file
-/// A barrier in shared memory for more processes than cores.
+/// A barrier in shared memory. It works well with more processes than cores.
 
 namespace reshard::detail {
 
-/// The state of a barrier in the memory that its members share; zeros are a new one.
+/// The state of a barrier in the memory that its members share. All zeros are a new barrier.
 struct barrier_state {
     alignas(64) std::atomic<std::uint32_t> arrived = 0;
     alignas(64) std::atomic<std::uint32_t> round = 0;
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "atomics are shared by processes");
 
-/// Lets no member pass before all have arrived.
+/// Blocks each member until all members have arrived.
 ///
-/// A waiter polls a few times, then yields its core: if there are more members than cores, the
-/// awaited member needs it.
+/// A member polls a few times, then yields its core. If there are more members than cores, other
+/// members need the core to arrive.
 class shared_barrier {
 public:
-    /// \pre `members > 0`, the same for all of them, and `shared` outlives the barrier
+    /// \pre `members > 0` is the same number for all members, and `shared` outlives the barrier
     shared_barrier(barrier_state& shared, std::uint32_t members)
         : shared_(&shared), members_(members) {}
 
-    /// Returns when all members have called it. Their earlier writes are visible afterwards.
+    /// Returns when all members have called it. Writes that a member made before its call are
+    /// visible afterwards.
     ///
-    /// \param idle called between two polls, before the core is yielded: work that others may wait
-    ///             for
+    /// \param idle is called between two polls, before the core is yielded, for work that other
+    ///             members may wait for
     void wait(auto&& idle) const {
         std::uint32_t const round = shared_->round.load(std::memory_order_acquire);
         if (shared_->arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
@@ -58,7 +59,7 @@ private:
             if (shared_->round.load(std::memory_order_acquire) != round)
                 return true;
 #if defined(__SSE2__)
-            __builtin_ia32_pause(); // <emmintrin.h> has it too, with 2,700 more lines
+            __builtin_ia32_pause(); // avoids the 2,700 lines of <emmintrin.h>
 #endif
         }
         return false;

@@ -23,29 +23,30 @@
 #include <utility>
 
 /// \file
-/// Memory of one process that others on its node map.
+/// Memory of one process that other processes of the node map.
 
 namespace reshard::detail {
 
-/// Some bytes in the memory of one process, and their place in what another one makes of them.
+/// A range of bytes in the memory of one process, and its offset in another process's buffer.
 struct memory_run {
     std::uint64_t address = 0;
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
 };
 
-/// Copies runs of another process's memory to their places in `target`. False if the system does
-/// not let this process read them.
+/// Copies ranges of another process's memory to their offsets in `target`. Returns false if the
+/// system does not permit it.
 ///
-/// \param process its number
+/// \param process the number of the other process
 RESHARD_DECL bool read_process(std::uint64_t process, std::span<memory_run const> runs,
                                std::byte* target);
 
-/// The calls by which processes share memory. Another table simulates a system that refuses some.
+/// The system calls for shared memory. Tests replace them to simulate a system that refuses one.
 ///
-/// \par Units bytes; descriptors and error numbers are the system's, failure is -1 with `errno` set
+/// \par Units bytes; file descriptors and error numbers of the system; a failure is -1, and sets
+///            `errno`
 struct system_calls {
-    /// Makes a file without a name. Linux supports it.
+    /// Creates a file without a name. Only Linux supports it.
     int (*create_unnamed)(char const* label) = [](char const* label) {
 #if defined(MFD_CLOEXEC)
         return ::memfd_create(label, MFD_CLOEXEC);
@@ -56,12 +57,12 @@ struct system_calls {
 #endif
     };
 
-    /// Makes a file in the system's memory for named segments.
+    /// Creates a file in the system's memory, for named segments.
     int (*create_named)(char const* name) = [](char const* name) {
         return ::shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
     };
 
-    /// Opens another process's file, by a path below /proc.
+    /// Opens a file of another process by a path in /proc.
     int (*open_unnamed)(char const* path) = [](char const* path) {
         return ::open(path, O_RDWR | O_CLOEXEC);
     };
@@ -70,10 +71,10 @@ struct system_calls {
         return ::shm_open(name, O_RDWR, 0);
     };
 
-    /// Takes memory for the whole file now, so that writing to it later cannot fail. Returns the
-    /// error.
+    /// Allocates memory for the whole file, so that later writes cannot fail. Returns the error
+    /// number.
     int (*reserve)(int file, off_t bytes) = [](int file, off_t bytes) {
-        constexpr off_t piece = off_t{64} << 20; // a signal undoes at most one piece
+        constexpr off_t piece = off_t{64} << 20; // a signal undoes one piece at most
         int problem = 0;
         for (off_t done = 0; done < bytes && problem == 0; done += piece)
             do
@@ -88,16 +89,16 @@ struct system_calls {
 
 /// How other processes find a segment.
 enum class segment_kind : std::uint8_t {
-    unnamed, ///< through its maker's open files: no name can remain
-    named,   ///< by a name, which `seal` removes
+    unnamed, ///< through the open files of its creator; no name can remain
+    named,   ///< by a name; `seal` removes the name
 };
 
-/// The address of a segment for others: how to open it, and how to verify its identity.
+/// How other processes open a segment and verify its identity.
 struct segment_address {
     segment_kind kind = segment_kind::unnamed;
     std::string path;
     std::uint64_t device = 0;
-    std::uint64_t file = 0; ///< its number on the device
+    std::uint64_t file = 0; ///< the number of the file on the device
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.kind, self.path, self.device, self.file);
@@ -109,7 +110,7 @@ struct segment_address {
 template <>
 inline constexpr enum_range range_of_enum<segment_kind>{2, "the kind of segment"};
 
-/// A segment's name. The destructor removes it.
+/// The name of a segment. The destructor removes it.
 class segment_name {
 public:
     segment_name() = default;
@@ -124,36 +125,36 @@ private:
     std::string text_;
 };
 
-/// Memory that several processes share. It is freed when the last of them releases it.
+/// Memory that several processes share. It is freed when the last process releases it.
 class shared_segment {
 public:
-    /// Makes a segment of zeros. All of it is allocated, so later writes cannot fail.
+    /// Creates a segment of zeros. Allocates all of it, so that later writes cannot fail.
     ///
     /// \par Units bytes
     /// \pre    `bytes > 0`
-    /// \throws error with errc::io when the system refuses: it has no such segments, too little
-    ///         memory, or no files of that size
+    /// \throws error with errc::io if the system refuses: it lacks such segments, memory, or files
+    ///         of that size
     static shared_segment create(index_t bytes, segment_kind kind, page_advice advice = {},
                                  system_calls const& calls = {});
 
-    /// Maps a segment of another process of the node, which has not sealed it yet.
+    /// Maps a segment that another process of the node has created and not yet sealed.
     ///
-    /// \par Units `bytes` as its maker gave them
-    /// \throws error with errc::io when the system refuses, or when the path leads to another file,
-    ///         as between containers
+    /// \par Units the number of bytes with which the segment was created
+    /// \throws error with errc::io if the system refuses, or if the path leads to another file,
+    ///         which happens between containers
     static shared_segment open(segment_address const& address, index_t bytes,
                                system_calls const& calls = {});
 
-    /// The same for a segment that this process only reads: writing to it ends the process.
+    /// Maps a segment read-only. A write to it ends the process.
     static shared_segment open_to_read(segment_address const& address, index_t bytes,
                                        system_calls const& calls = {});
 
-    /// Removes the name of a segment whose maker was killed. A name that belongs to another segment
-    /// by now stays.
+    /// Removes the name of a segment whose creator was killed. Keeps the name if it now belongs to
+    /// another segment.
     static void remove(segment_address const& address);
 
-    /// After this call, no process can open the segment: the name is removed and the file closed.
-    /// The memory stays.
+    /// Removes the name and closes the file. Afterwards, no process can open the segment. The
+    /// memory remains mapped.
     void seal();
 
     segment_address const& address() const { return address_; }
@@ -162,13 +163,13 @@ public:
     index_t bytes() const { return static_cast<index_t>(memory_.bytes()); }
 
 private:
-    /// Takes a name that no process has used: a process of another container may have the same
-    /// number as this one.
+    /// Creates the file under an unused name. A process in another container may have the same
+    /// number as this process, so the first name may be in use.
     void take_name(system_calls const& calls);
 
     void reserve(index_t bytes, system_calls const& calls) const;
 
-    /// \param protection as `mmap` takes it
+    /// \param protection the argument of `mmap`
     void map(index_t bytes, int protection);
 
     static shared_segment open_as(segment_address const& address, index_t bytes, int protection,

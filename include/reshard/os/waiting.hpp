@@ -8,12 +8,12 @@
 #include <thread>
 
 /// \file
-/// Waiting for another program, which does not announce when it is ready.
+/// Waits for another program that does not announce when it is ready.
 
 namespace reshard::detail {
 
-/// Measures the time that passes, and lets other processes work meanwhile. The longer a process has
-/// waited, the longer it sleeps between two looks.
+/// Measures the elapsed time, and gives other processes time to run. The longer the wait, the
+/// longer the process sleeps between two checks.
 class waiting {
 public:
     explicit waiting(double most_seconds) : most_(most_seconds) {}

@@ -15,23 +15,22 @@
 #include <utility>
 
 /// \file
-/// The cost of a plan, before anything moves.
+/// The cost of a plan, before any byte moves.
 
 namespace reshard {
 
-/// The bytes and messages that one process gives and gets.
+/// The bytes and messages that one process sends and receives.
 ///
-/// \par Units bytes on the wire; a message is everything that one process gives another
+/// \par Units bytes on the wire; all bytes from one process to another are one message
 struct process_cost {
     index_t bytes_in = 0;
     index_t bytes_out = 0;
     index_t bytes_local = 0; ///< moved within the process
     index_t messages_in = 0;
     index_t messages_out = 0;
-    index_t bytes_node_in = 0;  ///< not in messages: through arenas and rings of its node
-    index_t bytes_node_out = 0; ///< the same of the bytes it gives
-    index_t bytes_relayed = 0;  ///< bytes it gives, in messages or not, and that it got
-                                ///< before
+    index_t bytes_node_in = 0;  ///< received without messages, through arenas and rings of the node
+    index_t bytes_node_out = 0; ///< sent in the same way
+    index_t bytes_relayed = 0;  ///< sent, in messages or not, after the process received them
 
     constexpr process_cost& operator+=(process_cost const& more) {
         bytes_in += more.bytes_in;
@@ -48,18 +47,17 @@ struct process_cost {
     constexpr bool operator==(process_cost const&) const = default;
 };
 
-/// The cost of a whole plan.
+/// The cost of a plan for all processes.
 struct plan_cost {
     index_t transfers = 0;
     index_t relays = 0; ///< transfers that a receiver passes on
     index_t messages = 0;
-    index_t bytes = 0; ///< all written bytes, moved within a process or between two
+    index_t bytes = 0; ///< all bytes written, within a process or between two processes
     index_t bytes_local = 0;
-    index_t peak_extra_bytes = 0; ///< the most staging that a process needs beside the tensors
+    index_t peak_extra_bytes = 0; ///< the most staging that a process needs beside tensors
     vector<process_cost> by_process;
 
-    /// The largest value of a process divided by the average: 1 if all values are equal, and if the
-    /// sum is 0.
+    /// The largest value of a process divided by the average; 1 if all values are equal.
     ///
     /// \param member counts bytes or messages
     constexpr double imbalance(index_t process_cost::*member) const {
@@ -78,22 +76,22 @@ struct plan_cost {
 
 namespace detail {
 
-/// The most bytes that travel as one message, and the most that a process stages at a time.
+/// The most bytes in one message, and the most bytes that a process stages at a time.
 inline constexpr index_t chunk_bytes = index_t{1} << 20;
 inline constexpr index_t staging_bytes = 8 * chunk_bytes;
 
 /// Equal transfers from one process to another, or within one process.
 ///
-/// \par Units `bytes` of one of them, on the wire
+/// \par Units `bytes` of one transfer, on the wire
 struct flow {
     holder_t source = 0;
     holder_t target = 0;
     index_t bytes = 0;
     index_t count = 1;
-    bool is_rest = false;         ///< of a pair of shards that is already counted
-    std::uint32_t tree = no_tree; ///< of relayed elements
-    std::uint32_t position = 0;   ///< of the target in the tree
-    index_t runs = 0;             ///< of one of them, if they are counted
+    bool is_rest = false;         ///< the pair of shards is already counted
+    std::uint32_t tree = no_tree; ///< set for relayed elements
+    std::uint32_t position = 0;   ///< position of the target in the tree
+    index_t runs = 0;             ///< contiguous runs of one transfer, if they are counted
 
     static constexpr std::uint32_t no_tree = 0xffffffff;
 
@@ -102,15 +100,15 @@ struct flow {
     constexpr bool operator==(flow const&) const = default;
 };
 
-/// The memory that a process needs beside its tensors to give and get these bytes: packed copies of
-/// chunks under way.
+/// The memory that a process needs beside its tensors to send and receive these bytes: packed
+/// copies of chunks in flight.
 ///
 /// \par Units bytes
 constexpr index_t staging_of(process_cost const& cost) {
     return std::min(cost.bytes_in + cost.bytes_out, staging_bytes);
 }
 
-/// Sums up flows to the cost of a plan.
+/// Sums the costs of flows.
 class cost_counter {
 public:
     constexpr explicit cost_counter(holder_t processes) {
@@ -118,7 +116,7 @@ public:
     }
 
     /// \pre    both ends of the flow are processes, and its numbers are not negative
-    /// \throws error with errc::overflow when all bytes together do not fit 64 bits
+    /// \throws error with errc::overflow if the sum of all bytes exceeds 64 bits
     constexpr void add(flow const& flow) {
         BOOST_ASSERT(flow.source < cost_.by_process.size() &&
                      flow.target < cost_.by_process.size());
@@ -163,18 +161,18 @@ private:
     }
 
     plan_cost cost_;
-    vector<std::uint64_t> pairs_; ///< sender and receiver; fewer than half are repeated
-    std::size_t distinct_ = 0;    ///< the number of distinct pairs when last counted
+    vector<std::uint64_t> pairs_; ///< sender and receiver; fewer than half are duplicates
+    std::size_t distinct_ = 0;    ///< the number of distinct pairs at the last count
 };
 
 } // namespace detail
 
-/// The cost of a plan for all holders, over `processes` processes.
+/// The cost of a plan for all holders, on `processes` processes.
 ///
-/// \par Units bytes, and messages: all bytes that one process gives another are one message
+/// \par Units bytes, and messages: all bytes from one process to another are one message
 /// \pre `plan` was made with `options`, and `options.process_of(h) < processes` for every holder
-///      `h` that gives (unless `options.shared_sources`) or gets
-/// \throws error with errc::overflow when all bytes together do not fit 64 bits
+///      `h` that receives elements or (unless `options.shared_sources`) sends them
+/// \throws error with errc::overflow if the sum of all bytes exceeds 64 bits
 constexpr plan_cost cost_of(plan const& plan, holder_t processes,
                             plan_options const& options = {}) {
     detail::cost_counter counter(processes);

@@ -18,11 +18,11 @@
 
 /// \file
 /// All cuts of one target tensor: its shards, intersected with its pieces and with the source's
-/// shards. Also the senders of the cuts, if all shards are computed.
+/// shards. If all shards are computed, also the senders of the cuts.
 
 namespace reshard::detail {
 
-/// One target tensor, with everything that is needed to find its cuts.
+/// Finds the cuts of one target tensor.
 class cut_finder {
 public:
     constexpr cut_finder(plan_problem const& problem, target_side const& target,
@@ -45,8 +45,8 @@ public:
 
     /// Finds all cuts of target shard `shard`.
     ///
-    /// \throws error with errc::not_covered when nobody holds some of its elements, naming the rank
-    ///         that wants it
+    /// \throws error with errc::not_covered, naming the rank that wants the shard, if nobody holds
+    ///         some of its elements
     constexpr void find_sources_of(std::uint32_t shard, placed_pattern& cuts) const {
         if (!cyclic_.empty()) {
             std::size_t const first = cuts.size();
@@ -57,13 +57,13 @@ public:
             if (elements_from(cuts, first) == target_.shards.elements(shard))
                 return;
             placed_pattern boxes(cuts.geometry().ndim());
-            return add_boxes(shard, boxes, false); // which says what is missing
+            return add_boxes(shard, boxes, false); // which names the missing elements
         }
         add_boxes(shard, cuts, false);
     }
 
-    /// Finds the cuts that source box `source_box` of tensor `source` gives to the target shards
-    /// that `wanted` accepts.
+    /// Finds the cuts between source box `source_box` of tensor `source` and the target shards that
+    /// `wanted` accepts.
     constexpr void find_targets_of(key_id source, std::uint32_t source_box,
                                    shard_index const& targets, auto&& wanted,
                                    placed_pattern& cuts) const {
@@ -77,7 +77,7 @@ public:
     }
 
 private:
-    /// A box of a source by its numbers.
+    /// A box of a source, by numbers.
     struct source_place {
         key_id source;
         std::uint32_t box;
@@ -139,9 +139,9 @@ private:
                 });
     }
 
-    /// Adds what is not dealt out in blocks, box by box.
+    /// Adds the cuts of pieces that are not block-cyclic, box by box.
     ///
-    /// \param skips omits pieces that have blocks on either side, and checks nothing
+    /// \param skips omits pieces that are block-cyclic on either side, and checks nothing
     constexpr void add_boxes(std::uint32_t shard, placed_pattern& cuts, bool skips) const {
         bool const is_flat = target_.shards.flat(shard).has_value();
         std::uint8_t number = 0;
@@ -169,8 +169,8 @@ private:
         return {p.order, p.source_offset, p.target_offset, p.extent, p.joins};
     }
 
-    /// The elements that a source box gives to a target box. They are cut to the target first, as
-    /// on the receiver, so that both sides cut in the same way.
+    /// Calls `take` for the elements that a source box sends to a target box. They are cut to the
+    /// target first, as on the receiver, so that both sides cut in the same way.
     static constexpr void cut_between(piece const& whole_piece, box const& target,
                                       box const& source, auto&& take) {
         cut_to_target(whole_piece, target, [&](piece const& p) {
@@ -179,7 +179,7 @@ private:
         });
     }
 
-    /// A box of the target that contains all elements from `region` of the source.
+    /// A box of the target that contains every element from `region` of the source.
     static constexpr box reach_of(piece const& whole_piece, box const& region) {
         box reach;
         cut_to_source(whole_piece, region, [&](piece const& p) {
@@ -211,10 +211,10 @@ private:
     target_side const& target_;
     box_index pieces_;
     source_indices const& sources_;
-    vector<std::uint32_t> cyclic_; ///< pieces of which either side is blocks, ascending
+    vector<std::uint32_t> cyclic_; ///< pieces that are block-cyclic on either side, ascending
 };
 
-/// A cut without the offsets of its two boxes. Many transfers of a tensor have the same form.
+/// A cut without the offsets of its two boxes. Many transfers of a tensor share a form.
 struct cut_form {
     permutation order;
     index_vector extent;
@@ -230,19 +230,19 @@ struct cut_form {
     constexpr bool operator==(cut_form const&) const = default;
 };
 
-/// The elements of a source that one rank gives another for a target tensor. Only the kinds of the
-/// two tensors are known.
+/// The elements of a source that one rank sends to another for a target tensor. A typed transfer
+/// refers to kinds of tensors, not to keys.
 ///
 /// \par Units elements of the global tensors, row by row
 struct typed_transfer {
     holder_t source_holder = no_holder; ///< `no_holder`: zeros
     holder_t target_holder = 0;
-    std::uint32_t operand = 0;      ///< index among the sources of the expression
-    std::uint32_t source_shard = 0; ///< index among the shards of all ranks, here and below
+    std::uint32_t operand = 0;      ///< index in the sources of the expression
+    std::uint32_t source_shard = 0; ///< index in the shards of all ranks, here and below
     std::uint32_t target_shard = 0;
     std::uint16_t form = 0;
     std::uint16_t chain = 0;
-    std::uint8_t source_part = 0; ///< which box of a shard that is a flat range, here and below
+    std::uint8_t source_part = 0; ///< number of a box of a flat shard, here and below
     std::uint8_t target_part = 0;
     index_t source_first = 0;
     index_t target_first = 0;
@@ -272,9 +272,9 @@ struct pattern_content {
         visit(self.transfers, self.forms, self.chains);
     }
 
-    /// The geometry of one of the transfers.
+    /// The geometry of a transfer.
     ///
-    /// \param source the shape of its source tensor; meaningless for zeros
+    /// \param source the shape of its source tensor; ignored for zeros
     constexpr cut cut_of(typed_transfer const& t, index_vector const& source,
                          index_vector const& target) const {
         cut_form const& form = forms[t.form];
@@ -288,14 +288,14 @@ struct pattern_content {
     }
 };
 
-/// Plans a problem that has one target.
+/// Plans a problem with one target.
 class kind_planner {
 public:
-    /// \param shapes of the sources, and then of the target
+    /// \param shapes of the sources, followed by the target's
     constexpr kind_planner(plan_problem const& problem, vector<index_vector> const& shapes)
         : problem_(problem), shapes_(shapes), target_(problem.targets[0]), sources_(problem) {}
 
-    /// \throws error with errc::not_covered, errc::overlap as `make_plan`
+    /// \throws the errors of `make_plan`
     constexpr kind_transfers find() && {
         cut_finder const finder(problem_, target_, sources_);
         placed_pattern cuts(target_.shards.ndim());
@@ -323,8 +323,8 @@ private:
         result_.transfers.push_back(transfer);
     }
 
-    /// If several holders have the same elements, the target itself gives them, or the holders take
-    /// turns.
+    /// If several holders have the same elements, the target's own copy is preferred; otherwise the
+    /// holders take turns.
     constexpr void choose_source(placed_cut const& cut, key_id operand,
                                  typed_transfer& transfer) const {
         shard_index const& index = sources_.of(operand);

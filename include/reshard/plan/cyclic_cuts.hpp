@@ -14,12 +14,12 @@
 #include <utility>
 
 /// \file
-/// What two shards have in common if blocks are dealt out to one of them: by arithmetic, whatever
-/// the number of blocks.
+/// The common elements of two shards if one of them is block-cyclic. They are computed by
+/// arithmetic, in a time that does not depend on the number of blocks.
 
 namespace reshard::detail {
 
-/// Splits runs into separate ones, which repeat as all of them did.
+/// Splits each repeated run into single runs with the same times and period.
 constexpr vector<axis_runs> one_by_one(vector<axis_runs> const& runs) {
     vector<axis_runs> each;
     for (axis_runs const& run : runs)
@@ -31,7 +31,7 @@ constexpr vector<axis_runs> one_by_one(vector<axis_runs> const& runs) {
 /// The runs of each axis of a target.
 using runs_by_axis = std::array<vector<axis_runs>, max_ndim>;
 
-/// The elements along an axis that a piece takes from a shard of its source for one of its target.
+/// The elements along an axis that a piece copies from a source shard to a target shard.
 constexpr vector<axis_runs> runs_along(std::size_t axis, piece const& piece,
                                        axis_blocks const& target, axis_blocks source) {
     index_t const shift = piece.target_offset[axis] - piece.source_offset[piece.order[axis]];
@@ -42,7 +42,7 @@ constexpr vector<axis_runs> runs_along(std::size_t axis, piece const& piece,
     return common_runs(target, source, limits).found();
 }
 
-/// The number of loops over boxes that some runs of an axis need.
+/// The most loops over boxes that a run of an axis needs.
 constexpr std::size_t loops_over(vector<axis_runs> const& runs) {
     std::size_t most = 0;
     for (axis_runs const& run : runs)
@@ -50,9 +50,9 @@ constexpr std::size_t loops_over(vector<axis_runs> const& runs) {
     return most;
 }
 
-/// Splits the runs of axes that a cut has no loops for.
+/// Splits runs until the loops of all axes fit a cut.
 constexpr void limit_loops(runs_by_axis& runs, std::size_t ndim) {
-    bool const has_numbers = 2 * ndim <= max_ndim; // for two loops along an axis
+    bool const has_numbers = 2 * ndim <= max_ndim; // room for two loops along an axis
     std::size_t room = max_ndim - ndim;
     for (std::size_t axis = 0; axis < ndim; ++axis) {
         std::size_t others = 0; // later axes that need a loop
@@ -66,7 +66,7 @@ constexpr void limit_loops(runs_by_axis& runs, std::size_t ndim) {
     }
 }
 
-/// The cut of one run of each axis.
+/// The cut of one run along each axis.
 constexpr cut cut_of(piece const& piece, runs_by_axis const& runs, index_vector const& at) {
     index_vector const zeros = index_vector::filled(at.size(), 0);
     cut geometry{piece.order, zeros, zeros, zeros};
@@ -95,9 +95,9 @@ constexpr cut cut_of(piece const& piece, runs_by_axis const& runs, index_vector 
     return geometry;
 }
 
-/// Calls `take(cut)` for each cut of a piece between a shard of its source and one of its target.
+/// Calls `take(cut)` for each cut of a piece between a source shard and a target shard.
 ///
-/// \param source a shard's region, with the axes along which it is blocks
+/// \param source a shard's region; its cycles say along which axes it is block-cyclic
 /// \pre   the piece has no joins
 constexpr void cut_cyclic(piece const& piece, box const& target, axis_cycles const& target_cycles,
                           box const& source, axis_cycles const& source_cycles,

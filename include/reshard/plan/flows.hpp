@@ -21,7 +21,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Numbers the shards of one side so that equal boxes and holders have equal numbers. By spread.
+/// By spread: a number that is equal for spreads with equal boxes and equal holders.
 constexpr vector<std::uint32_t> same_holders(shard_kinds const& kinds) {
     auto const& spreads = kinds.spreads();
     auto const visit_key = [&](std::uint32_t spread, auto&& visit) {
@@ -34,14 +34,14 @@ constexpr vector<std::uint32_t> same_holders(shard_kinds const& kinds) {
 
 } // namespace detail
 
-/// Groups target tensors into kinds: filling a tensor of a kind costs each process the same.
+/// Groups target tensors into kinds. Each tensor of a kind costs each process the same.
 ///
-/// Refers to the problem that it was made from, which must live as long.
+/// Refers to the problem that it was made from, which must outlive it.
 class plan_flows {
 public:
     /// Plans for all holders.
     ///
-    /// \throws error as `make_plan`
+    /// \throws the errors of `make_plan`
     constexpr explicit plan_flows(detail::plan_problem const& problem,
                                   plan_options const& options = {})
         : problem_(problem),
@@ -56,27 +56,27 @@ public:
     }
 
     constexpr detail::plan_problem const& problem() const { return problem_; }
-    /// The options, in which `relays()` has become relays or balanced senders.
+    /// The options, with `relays()` replaced by the choice: relays or balanced senders.
     constexpr plan_options const& options() const { return cuts_.options; }
     constexpr detail::pattern_plan const& patterns() const { return cuts_.patterns; }
 
-    /// How many kinds of target tensors there are.
+    /// The number of kinds of target tensors.
     constexpr std::size_t size() const { return counts_.size(); }
     /// The kind of target tensor `t`.
     constexpr std::uint32_t kind_of(std::size_t t) const { return kinds_.class_of[t]; }
-    /// How many target tensors are of that kind.
+    /// The number of target tensors of a kind.
     constexpr index_t count(std::size_t kind) const { return counts_[kind]; }
-    /// One of the target tensors of that kind.
+    /// A target tensor of a kind.
     constexpr std::uint32_t example(std::size_t kind) const { return kinds_.representative[kind]; }
 
-    /// The tree of flows that are relayed, by its number.
+    /// The tree of relayed flows with that number.
     ///
-    /// \pre `for_each` has named it
+    /// \pre a flow of `for_each` has that number
     constexpr detail::relay_tree tree(std::uint32_t number) const {
         return cuts_.relays->trees()[number];
     }
 
-    /// The bytes that sources send, by their possible senders.
+    /// The bytes that sources send, grouped by their possible senders.
     constexpr vector<detail::shared_load> loads() const {
         return detail::sender_class_finder(problem_, options(), cuts_.sources, cuts_.targets,
                                            cuts_.patterns, cuts_.relays)
@@ -84,8 +84,8 @@ public:
             .loads;
     }
 
-    /// Calls `visit(flow)` for each possible transfer of one tensor of that kind: all holders of
-    /// its elements are sources.
+    /// Calls `visit(flow)` for each possible transfer of a tensor of that kind: each holder of the
+    /// elements may be the source.
     constexpr void for_each_possible(std::size_t kind, auto&& visit) const {
         std::uint32_t const t = example(kind);
         for_each_cut(t, [&](std::size_t, detail::cut_place const& cut, index_t bytes) {
@@ -101,8 +101,8 @@ public:
         });
     }
 
-    /// Calls `visit(flow)` for each transfer of one tensor of that kind; `runs` is set only if
-    /// `has_runs`, and not for relayed elements.
+    /// Calls `visit(flow)` for each transfer of a tensor of that kind. `runs` is set if `has_runs`,
+    /// except for relayed elements.
     constexpr void for_each(std::size_t kind, auto&& visit, bool has_runs = false) const {
         std::uint32_t const t = example(kind);
         for_each_cut(t, [&](std::size_t cut, detail::cut_place const& cut_place, index_t bytes) {
@@ -140,14 +140,14 @@ private:
     }
 
     /// The number of runs of a cut that are contiguous on both sides, if the memory of shards is
-    /// row-major and dense. 0: the cut is zeros, or transposed, because that moves in squares.
+    /// row-major and dense. 0 if the cut is zeros, or is transposed: a transpose moves tiles.
     constexpr index_t runs_of(std::uint32_t t, std::size_t cut) const {
         auto const [geometry, at] = pattern_of(t)[cut];
         detail::target_side const& target = problem_.targets[t];
         detail::key_id const source = target.pieces->source(at.piece);
         if (source == detail::zero_source)
             return 0;
-        // Replicas of a box lie in memory in the same way.
+        // Replicas of a box have the same memory layout.
         detail::tensor_shards const& given = problem_.sources[source].shards;
         std::uint32_t const sender = cuts_.sources.of(source).replica(at.source_box, 0).shard;
         detail::affine_copy const loop = detail::fuse(
@@ -169,8 +169,8 @@ private:
                                                     : held_shape(region, shards.cycles(shard)));
     }
 
-    /// A flow of a tree. The sender is the receiver that passes it on, or the source for the tree's
-    /// first receiver.
+    /// A flow of a tree. The sender is the receiver that passes the elements on; for the tree's
+    /// first receiver, it is the source.
     constexpr detail::flow relayed_flow(detail::relay_place const& at, holder_t receiver,
                                         index_t bytes, bool is_rest) const {
         return {options().process_of(sender_of(tree(at.tree), at.position)),
@@ -182,7 +182,7 @@ private:
                 at.position};
     }
 
-    /// A number for the holders of a source and their spread; 0 for zeros, which nobody holds.
+    /// A number for the spread of a source and its holders; 0 for zeros, which nobody holds.
     constexpr std::uint64_t place_of_source(std::uint32_t t, std::size_t piece) const {
         detail::key_id const source = problem_.targets[t].pieces->source(piece);
         return source == detail::zero_source
@@ -190,7 +190,7 @@ private:
                    : std::uint64_t{source_places_[cuts_.sources.kinds().spread(source)]} + 1;
     }
 
-    /// Calls `visit(number)` for everything that decides what filling a target tensor costs each
+    /// Calls `visit(number)` for each number that affects how much a target tensor costs each
     /// process.
     constexpr void visit_key(std::uint32_t t, auto&& visit) const {
         bool const is_balanced = cuts_.patterns.senders.has(t);
@@ -208,8 +208,8 @@ private:
         }
     }
 
-    /// Only elements of the wire type may be passed on. Without relays, this does not distinguish
-    /// tensors.
+    /// Relays may pass on only elements of the wire type. Without relays, the result is always
+    /// true.
     constexpr bool is_wire_type(std::uint32_t t, std::size_t piece) const {
         return !options().between_nodes.has_relays() ||
                wire_dtype(problem_, t, piece) == problem_.targets[t].dtype;
@@ -220,20 +220,20 @@ private:
     }
 
     detail::plan_problem const& problem_;
-    // Keeps all of them, because a constant plan may not read mutable members.
-    mutable detail::given_cuts cuts_;     ///< the finder of relays remembers its results
+    // Mutable as a whole, because a constant plan may not read mutable members.
+    mutable detail::given_cuts cuts_;     ///< the relay finder remembers its results
     vector<std::uint32_t> source_places_; ///< by spread
     vector<std::uint32_t> target_places_;
     detail::equal_classes kinds_;
     vector<index_t> counts_;
 };
 
-/// The cost of all transfers, over `processes` processes. The result is `cost_of(plan)`, but the
+/// The cost of all transfers between `processes` processes. The result is `cost_of(plan)`, but the
 /// time does not depend on the number of equal tensors.
 ///
 /// \par Units bytes and messages
 /// \pre `options.process_of(h) < processes` for every holder `h`
-/// \throws error with errc::overflow when all bytes together do not fit 64 bits
+/// \throws error with errc::overflow if the sum of all bytes exceeds 64 bits
 constexpr plan_cost cost_of(plan_flows const& flows, holder_t processes) {
     detail::cost_counter counter(processes);
     for (std::size_t kind = 0; kind < flows.size(); ++kind)

@@ -12,11 +12,11 @@
 #include <utility>
 
 /// \file
-/// A stored plan, with digests that show later whether it still applies and is undamaged.
+/// A stored plan, with digests that show whether it still applies and is undamaged.
 
 namespace reshard::detail {
 
-/// The stored form of a kept plan: its bytes, with a checksum of them.
+/// The stored form of a kept plan: its bytes and their checksum.
 struct kept_plan_recipe {
     std::uint64_t digest = 0;
     std::uint64_t checksum = 0;
@@ -26,7 +26,7 @@ struct kept_plan_recipe {
         visit(self.digest, self.checksum, self.bytes);
     }
 
-    /// The checksum of the plan's bytes and of their digest.
+    /// The checksum of the plan's bytes and of the digest.
     std::uint64_t right_checksum() const { return digest_of_all(digest, bytes); }
 };
 
@@ -45,7 +45,7 @@ struct kept_plan {
     kept_plan() = default;
     kept_plan(std::uint64_t made_from, plan kept) : digest(made_from), whole(std::move(kept)) {}
 
-    /// \throws error as `from_bytes`
+    /// \throws the errors of `from_bytes`
     explicit kept_plan(kept_plan_recipe const& recipe)
         : kept_plan(recipe.digest, from_bytes<plan>(recipe.bytes)) {}
 

@@ -16,25 +16,26 @@
 #include <utility>
 
 /// \file
-/// Divides bytes that several processes could send, so that none sends much more than it must.
+/// Divides bytes among the processes that could send them, so that no process sends much more than
+/// necessary.
 
 namespace reshard::detail {
 
-/// Bytes that each of some processes could send.
+/// Bytes that any of several processes could send.
 struct shared_load {
-    vector<holder_t> senders; ///< ascending, each once, and one at least
+    vector<holder_t> senders; ///< ascending, distinct, and not empty
     index_t bytes = 0;
     bool leaves_node = false;
 };
 
-/// The load of the busiest sender, and the least load that the busiest sender has in any division.
+/// The load of the busiest sender, and a lower bound for it in any division.
 ///
 /// \par Units bytes
 struct busiest_load {
     index_t bytes = 0;
-    index_t bound = 0; ///< no division has a smaller `bytes`
+    index_t bound = 0; ///< no division has fewer `bytes`
 
-    /// True if no division is better by more than `thousandths` thousandths.
+    /// Whether no division is better by more than `thousandths` thousandths.
     constexpr bool is_within(index_t thousandths) const {
         return bytes - bound <= bound * thousandths / 1000;
     }
@@ -42,8 +43,8 @@ struct busiest_load {
     constexpr bool operator==(busiest_load const&) const = default;
 };
 
-/// Pours `bytes` into vessels that already hold `levels`, so that the lowest vessels rise to one
-/// level. Returns the share of each vessel.
+/// Pours `bytes` into vessels that already contain `levels`, so that the lowest vessels rise to a
+/// common level. Returns the bytes that each vessel gets.
 ///
 /// \pre `levels` is not empty
 constexpr vector<index_t> poured(vector<index_t> const& levels, index_t bytes) {
@@ -61,8 +62,8 @@ constexpr vector<index_t> poured(vector<index_t> const& levels, index_t bytes) {
     return result;
 }
 
-/// The same for `count` indivisible things of `bytes` each. Returns how many things each vessel
-/// gets.
+/// The same for `count` indivisible items of `bytes` each. Returns the number of items that each
+/// vessel gets.
 ///
 /// \pre `levels` is not empty
 constexpr vector<index_t> dealt(vector<index_t> levels, index_t bytes, index_t count) {
@@ -82,16 +83,16 @@ constexpr vector<index_t> dealt(vector<index_t> levels, index_t bytes, index_t c
     return counts;
 }
 
-/// The number of nodes of the processes, with `per_node` on each. `per_node` may exceed the number
-/// of processes.
+/// The number of nodes of `processes` processes, with `per_node` processes on each node. `per_node`
+/// may exceed `processes`.
 ///
 /// \pre `per_node > 0`
 constexpr holder_t node_count(holder_t processes, holder_t per_node) {
     return processes / per_node + (processes % per_node != 0);
 }
 
-/// The index at which each node's senders begin, and the end of the last node's senders. All
-/// senders are one group if nothing leaves a node, or if each process is a node.
+/// The index of each node's first sender, and the end of the last node's senders. All senders are
+/// one group if the load does not leave the node, or if each process is a node.
 constexpr vector<std::size_t> node_bounds(shared_load const& load, holder_t per_node) {
     vector<std::size_t> bounds{0};
     for (std::size_t i = 1; load.leaves_node && per_node > 1 && i < load.senders.size(); ++i)
@@ -101,10 +102,10 @@ constexpr vector<std::size_t> node_bounds(shared_load const& load, holder_t per_
     return bounds;
 }
 
-/// The load of the busiest vessel, and a bound from the loads that only the fullest vessels may
+/// The load of the busiest vessel, and a bound from the loads that only the fullest vessels can
 /// take.
 ///
-/// \param counts true for a load that goes into a vessel
+/// \param counts whether a load goes into a vessel
 /// \param vessel_of the vessel of a sender
 constexpr busiest_load busiest_of(vector<index_t> const& levels, vector<shared_load> const& loads,
                                   auto&& counts, auto&& vessel_of) {
@@ -148,15 +149,15 @@ constexpr busiest_load busiest_link(vector<index_t> const& left, vector<shared_l
         [&](holder_t process) { return process / per_node; });
 }
 
-/// Divides loads among their senders. First the busiest node link carries as little as possible,
-/// then the busiest sender.
+/// Divides loads among their senders: minimises the load of the busiest node link, then of the
+/// busiest sender.
 ///
 /// Each load is removed and poured in again, until no division could be better. If replicas are
-/// nested, as in meshes, one pass is enough. Numbers are integers, so all processes get the same
-/// result.
+/// nested, as in meshes, one pass is enough. All numbers are integers, so all processes get the
+/// same result.
 class load_balance {
 public:
-    /// \param per_node process `p` is on node `p / per_node`; 0: each process is a node
+    /// \param per_node process `p` is on node `p / per_node`; if 0, each process is a node
     /// \pre   every sender is below `processes`
     constexpr load_balance(vector<shared_load> loads, holder_t processes, holder_t per_node)
         : loads_(std::move(loads)),
@@ -185,8 +186,8 @@ public:
 private:
     using share_lists = vector<vector<index_t>>;
 
-    /// The number of passes over all loads. It is smaller for many loads, so that nobody waits for
-    /// the last thousandth.
+    /// The number of passes over all loads. Many loads get fewer passes, so that the last
+    /// thousandth does not cost too much time.
     constexpr int most_sweeps() const {
         std::size_t edges = 1;
         for (shared_load const& load : loads_)
@@ -195,7 +196,7 @@ private:
             std::clamp<std::size_t>((std::size_t{1} << 22) / edges, 4, per_node_ > 1 ? 256 : 64));
     }
 
-    /// Passes over the loads in their order; every other pass has the opposite order.
+    /// Passes over the loads, in alternating order.
     constexpr void sweep(int number, auto&& pour) {
         for (std::size_t k = 0; k < loads_.size(); ++k)
             pour(number % 2 == 0 ? k : loads_.size() - 1 - k);
@@ -205,11 +206,11 @@ private:
         for (int i = 0, last = most_sweeps(); i < last && !(i > 0 && link().is_within(1)); ++i)
             sweep(i, [&](std::size_t load) { pour_into_nodes(load); });
         index_t const busiest = link().bytes;
-        highest_link_ = busiest + busiest / 100; // room to even the senders out
+        highest_link_ = busiest + busiest / 100; // leaves room to level the senders
     }
 
-    /// Links that carry too much become expensive, and links that carry less become cheap again. A
-    /// sender on an expensive link counts as if it had more to send.
+    /// Links with too much load become expensive, and links with less load become cheaper again. A
+    /// sender on an expensive link counts as if it had a larger load.
     ///
     /// \par Source dual ascent for the smallest sum of squares under limits of links
     constexpr void level_senders() {
@@ -252,13 +253,13 @@ private:
             set_share(i, which, 0);
     }
 
-    /// How full a sender is, with respect to a load.
+    /// The level of a sender, with respect to a load.
     constexpr index_t level_of(std::size_t i, std::size_t which) const {
         holder_t const process = loads_[i].senders[which];
         return sent_[process] + (loads_[i].leaves_node ? prices_[node_of(process)] : 0);
     }
 
-    /// Pours a load into the senders from `first` up to `last`.
+    /// Pours a load into the senders in `[first, last)`.
     constexpr void pour(std::size_t i, std::size_t first, std::size_t last, index_t bytes) {
         vector<index_t> levels;
         for (std::size_t which = first; which < last; ++which)
@@ -289,7 +290,7 @@ private:
     share_lists shares_;     ///< by load, by sender
     vector<index_t> sent_;   ///< by process
     vector<index_t> left_;   ///< by node
-    vector<index_t> prices_; ///< by node, of its link
+    vector<index_t> prices_; ///< by node: the price of its link
     index_t highest_link_ = std::numeric_limits<index_t>::max() / 2;
 };
 

@@ -22,10 +22,10 @@ namespace reshard {
 
 namespace detail {
 
-/// The fewest elements of a stripe: smaller ones are not worth a transfer each.
+/// The fewest elements in a stripe: a smaller stripe is not worth a transfer.
 inline constexpr index_t least_stripe = 4096;
 
-/// The axis along which a cut is divided into stripes; none if it stays whole.
+/// The axis along which a cut is divided into stripes; std::nullopt if it is not divided.
 constexpr std::optional<std::size_t> axis_of_stripes(cut const& whole, std::uint32_t stripes) {
     if (stripes == 1 || whole.joins.any() || whole.repeats.any() ||
         whole.elements() / least_stripe < index_t{stripes})
@@ -36,7 +36,7 @@ constexpr std::optional<std::size_t> axis_of_stripes(cut const& whole, std::uint
     return std::nullopt;
 }
 
-/// Adds the stripes of a cut, which end at whole bytes of any data type, or the whole cut.
+/// Adds the stripes of a cut, which end at whole bytes for any data type, or the undivided cut.
 constexpr void add_stripes(placed_cut const& whole, std::uint32_t stripes, placed_pattern& cuts) {
     auto const axis = axis_of_stripes(whole.geometry, stripes);
     if (!axis)
@@ -84,12 +84,12 @@ public:
 private:
     using numbers = scope_parts::numbers;
 
-    /// Tensors that are cut into stripes are classes of their own.
+    /// Tensors that are cut into stripes form separate classes.
     constexpr equal_classes classes() const {
         equal_classes kinds = kinds_.classes();
         if (!turns_.stripes().any())
             return kinds;
-        vector<std::pair<std::uint32_t, std::uint32_t>> cut_kinds; // and their stripes
+        vector<std::pair<std::uint32_t, std::uint32_t>> cut_kinds; // kinds with their stripes
         auto const whole = static_cast<std::uint32_t>(kinds.representative.size());
         for (std::uint32_t t = 0; t < kinds.class_of.size(); ++t) {
             std::uint32_t& kind = kinds.class_of[t];
@@ -135,7 +135,7 @@ private:
         return std::binary_search(ascending.begin(), ascending.end(), number);
     }
 
-    /// The elements that sources in the scope give to target shards outside it.
+    /// The elements that sources in the scope send to target shards outside it.
     constexpr void find_given(std::uint32_t t, cut_finder const& finder,
                               placed_pattern& cuts) const {
         target_side const& target = problem_.targets[t];
@@ -163,25 +163,25 @@ private:
     target_kinds kinds_;
 };
 
-/// The cuts of some holders' transfers, and the rule for the sender of each.
+/// The cuts of some holders' transfers, and the rule for their senders.
 ///
-/// Refers to its arguments, which must live as long.
+/// Refers to its arguments, which must outlive it.
 struct given_cuts {
     source_indices sources;
     shard_kinds targets;
-    plan_options options; ///< in which relays are chosen, or not
-    bool is_balanced;     ///< the senders: then the patterns have all transfers
+    plan_options options; ///< with the choice for or against relays
+    bool is_balanced;     ///< senders are balanced; then the patterns have all transfers
     target_turns turns;
     sender_finder senders;
     any_relays* relays = nullptr; ///< null if no rank passes elements on
     pattern_plan patterns;
 
-    /// Output-sensitive: each shard in the scope is looked up in search trees or in grids, and
-    /// tensors with equal geometry are planned once. It is constexpr: if layouts are types, the
-    /// result is a constant.
+    /// Each shard in the scope is looked up in search trees or grids, and tensors with equal
+    /// geometry are planned once: the time depends on the number of cuts. The constructor is
+    /// constexpr: if layouts are types, the result is a constant.
     ///
     /// \throws error with errc::not_covered if nobody holds elements of a wanted shard, with
-    ///         errc::overlap if source shards share elements without being replicas
+    ///         errc::overlap if source shards that are not replicas share elements
     constexpr given_cuts(plan_problem const& problem, plan_scope const& scope,
                          plan_options const& given)
         : sources(problem),
@@ -196,24 +196,24 @@ struct given_cuts {
             return;
         }
         patterns = pattern_finder(problem, scope, sources, turns).find();
-        // Last: without a destructor's call, an error after it would lose them.
+        // Last, because an error after it would leak them: no destructor would run.
         if (options.between_nodes.has_relays() && !options.shared_sources)
             relays =
                 steps_of(options).find_relays(problem, options, sources, targets, turns).release();
     }
 
-    given_cuts(given_cuts const&) = delete; // its parts refer to each other
+    given_cuts(given_cuts const&) = delete; // members refer to each other
     given_cuts& operator=(given_cuts const&) = delete;
 
     constexpr ~given_cuts() { delete relays; } // a constant has no smart pointers
 
-    /// std::nullopt if the source gives that cut of a tensor directly.
+    /// std::nullopt if the source sends that cut of a tensor directly.
     constexpr std::optional<relay_place> find_relay(std::uint32_t tensor, cut_place const& at) {
         return relays ? relays->find(tensor, at) : std::nullopt;
     }
 
 private:
-    /// \throws error with errc::usage if the choice was read from a file, without the functions
+    /// \throws error with errc::usage if the choice was read from a file, which has no functions
     static constexpr node_steps const& steps_of(plan_options const& options) {
         if (!options.between_nodes.steps)
             fail(errc::usage, "a choice of senders was read, or set by hand; set "
@@ -229,7 +229,7 @@ private:
                    : given;
     }
 
-    /// A plan that is a constant is not balanced.
+    /// A constant plan is not balanced.
     static constexpr bool can_balance(plan_problem const& problem, plan_options const& options,
                                       source_indices const& sources) {
         return !std::is_constant_evaluated() &&

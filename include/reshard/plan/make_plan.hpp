@@ -18,8 +18,8 @@ namespace reshard {
 
 namespace detail {
 
-/// Lists the transfers of each tensor from the pattern of its kind. They are found once for each
-/// class of tensors that differ only in their numbers, and repeated for the others.
+/// Lists the transfers of each tensor from the pattern of its kind. For each class of tensors that
+/// differ only in their numbers, the transfers are found once and then repeated.
 class transfer_lister {
 public:
     constexpr transfer_lister(plan_problem const& problem, plan_scope const& scope,
@@ -40,7 +40,7 @@ public:
     }
 
 private:
-    /// Reserves memory for about the largest possible number of transfers.
+    /// Reserves memory for the transfers: about the largest possible number.
     constexpr void count(pattern_plan const& patterns) {
         std::size_t transfers = 0;
         for (std::uint32_t const which : patterns.pattern_of)
@@ -48,9 +48,9 @@ private:
         result_.transfers.reserve(transfers);
     }
 
-    /// Everything that decides the holders of a tensor's transfers, and whether they are relayed.
+    /// The values that decide the holders of a tensor's transfers, and whether these are relayed.
     struct tensor_key {
-        std::uint32_t example = 0; ///< `problem_.example_of` it
+        std::uint32_t example = 0; ///< the tensor's `problem_.example_of`
         std::uint32_t turn = 0;
         std::uint32_t stripe = 0;
         std::uint32_t pattern = 0;
@@ -68,7 +68,7 @@ private:
     };
 
     constexpr void list(std::uint32_t t, pattern_plan const& patterns) {
-        if (patterns.senders.has(t)) // chosen for each tensor
+        if (patterns.senders.has(t)) // senders were chosen for each tensor
             return list_cuts(t, patterns);
         tensor_key const key{problem_.example_of(t), cuts_.turns.first(t),
                              cuts_.turns.stripes().first(t), patterns.pattern_of[t]};
@@ -94,7 +94,7 @@ private:
             chains_.push_back(chain_number(result_.chains, (*target.pieces)[i].casts));
     }
 
-    /// Lists the transfers of another tensor of a class.
+    /// Repeats the transfers of a class for another of its tensors.
     constexpr void repeat(std::uint32_t t, tensor_class const& known, placed_pattern const& cuts) {
         auto const more = static_cast<std::uint32_t>(result_.transfers.size() - known.first);
         for (std::size_t i = known.first; i < known.last; ++i) {
@@ -159,12 +159,12 @@ private:
 /// The transfers of the holders in `scope`, listed for each tensor.
 ///
 /// \par Units  elements; `bytes` only through `wire_bytes`
-/// \post       `verify` finds nothing; the plan does not depend on the order of keys. The order of
+/// \post       `verify` finds no fault; the plan does not depend on the order of keys. The order of
 ///             a rank's shards affects at most the choice among several replicas
 /// \throws     error with errc::not_covered if nobody holds elements of a wanted shard, with
-///             errc::overlap if source shards share elements without being replicas
+///             errc::overlap if source shards that are not replicas share elements
 /// \par Source Flex Checkpoint makes read items from all pairs of boxes; job G of bench/jobs.hpp
-///             has 217 million pairs and 955,228 transfers
+///             has 217 million pairs, but only 955,228 transfers
 constexpr plan make_plan(detail::plan_problem const& problem, detail::plan_scope const& scope = {},
                          plan_options const& options = {}) {
     detail::given_cuts cuts(problem, scope, options);

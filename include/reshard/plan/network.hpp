@@ -14,7 +14,7 @@
 #include <limits>
 
 /// \file
-/// The network that bytes travel over: memory of ranks and nodes, links of nodes, racks. Also the
+/// The network over which bytes travel: memory of ranks and nodes, links of nodes, racks. Also the
 /// flows of bytes.
 
 namespace reshard {
@@ -26,9 +26,9 @@ namespace reshard {
 ///
 /// \par Units arriving bytes per second, and seconds
 struct network {
-    /// One way for bytes. If one bandwidth is 0, only the other one is a limit.
+    /// The speed of memory or of a link. If one bandwidth is 0, only the other one is a limit.
     struct speed {
-        double rank_bytes_per_second = 0; ///< the rate of one rank while all others are idle
+        double rank_bytes_per_second = 0; ///< the rate of one rank if all others are idle
         double node_bytes_per_second = 0; ///< the rate of all ranks of a node together
         double latency_seconds = 0;       ///< before the first byte arrives
         double run_seconds = 0;           ///< extra time of a rank per contiguous run; 0 for `link`
@@ -43,9 +43,9 @@ struct network {
 
     /// The link that the nodes of a rack share to reach other racks.
     struct up_link {
-        holder_t nodes = 0;          ///< in a rack; 0: no racks
-        double bytes_per_second = 0; ///< with racks, more than 0
-        double latency_seconds = 0;  ///< beyond the link's
+        holder_t nodes = 0;          ///< nodes in a rack; 0: no racks
+        double bytes_per_second = 0; ///< greater than 0 if there are racks
+        double latency_seconds = 0;  ///< in addition to the link's
 
         static constexpr void members(auto& self, auto&& visit) {
             visit(self.nodes, self.bytes_per_second, self.latency_seconds);
@@ -56,9 +56,9 @@ struct network {
 
     /// The resources that flows share.
     enum class link_kind : std::uint8_t {
-        rank_memory, ///< the bytes that a rank copies, gives and gets within its node
+        rank_memory, ///< the bytes that a rank copies, sends and receives within its node
         node_memory, ///< the same for all ranks of a node
-        rank_out,    ///< the bytes that a rank gives other nodes
+        rank_out,    ///< the bytes that a rank sends to other nodes
         rank_in,
         node_out,
         node_in,
@@ -67,11 +67,11 @@ struct network {
     };
 
     holder_t ranks_per_node = 8;
-    /// Within a process. A rank copies, gives and gets within its node one after the other, because
-    /// it has one thread. The same holds for all ranks of a node in the memory that they share.
+    /// Within a process. A rank has one thread: it copies, sends and receives within its node one
+    /// after the other. In the same way, all ranks of a node share the node's memory.
     speed copy{8e9, 100e9, 0};
-    /// Between ranks of a node. A rank spends the same time on a byte that it gives as on a byte
-    /// that it gets.
+    /// Between ranks of a node. A rank spends the same time on a byte that it sends as on a byte
+    /// that it receives.
     speed memory{6e9, 60e9, 2e-6};
     /// Between nodes: the rates of a rank and of a node, in each direction.
     speed link{0, 25e9, 5e-6};
@@ -91,21 +91,21 @@ struct network {
 };
 
 /// Refuses bandwidths that are neither 0 nor from 1 to 1e18 bytes a second, latencies and run times
-/// that are not from 0 to 1e6 seconds, a run time of `link`, ways without any bandwidth, and nodes
-/// without ranks.
+/// that are not from 0 to 1e6 seconds, a run time of `link`, a speed without any bandwidth, and
+/// nodes without ranks.
 ///
-/// \throws error with errc::bad_layout that names the field, its number and the allowed ones
+/// \throws error with errc::bad_layout that names the field, its number and the allowed numbers
 RESHARD_DECL void validate(network const& network);
 
-/// Bytes that one process gives another, or copies within itself.
+/// Bytes that one process sends to another, or copies within itself.
 struct simulated_flow {
     /// An earlier flow that this flow waits for.
     struct awaited {
         static constexpr index_t all = std::numeric_limits<index_t>::max();
 
-        std::size_t flow = 0; ///< its number, below the number of the flow that waits
-        /// The bytes that the earlier flow stays ahead until it ends: a relay passes on chunks that
-        /// have arrived. `all`: the earlier flow must end first.
+        std::size_t flow = 0; ///< its number, less than the number of the waiting flow
+        /// The bytes by which the earlier flow stays ahead until it ends: a relay passes on chunks
+        /// that have arrived. If `all`, the earlier flow must end first.
         index_t bytes_ahead = all;
 
         constexpr bool operator==(awaited const&) const = default;
@@ -113,9 +113,9 @@ struct simulated_flow {
 
     holder_t source = 0;
     holder_t target = 0;
-    index_t bytes = 0; ///< 0: the flow ends as soon as it can begin
+    index_t bytes = 0; ///< if 0, the flow ends as soon as it can begin
     vector<awaited> waits_for = {};
-    index_t runs = 0; ///< the number of runs: bytes that are contiguous on both sides are one run
+    index_t runs = 0; ///< the number of runs; the bytes of a run are contiguous on both sides
 };
 
 namespace detail {

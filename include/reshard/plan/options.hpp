@@ -16,11 +16,11 @@
 #include <utility>
 
 /// \file
-/// The holders that a plan is made for, and the choice of a sender if several holders could give.
+/// The holders for which a plan is made, and the choice among several holders that could send.
 
 namespace reshard {
 
-/// A set of holders: all holders, or those listed.
+/// A set of holders: all holders, or the listed holders.
 class holder_set {
 public:
     /// All holders.
@@ -35,7 +35,7 @@ public:
 
     constexpr bool is_everybody() const { return everybody_; }
 
-    /// The listed holders, in order and each once; empty if the set has all holders.
+    /// The listed holders, in order and distinct; empty if the set has all holders.
     constexpr vector<holder_t> const& listed() const { return listed_; }
 
     constexpr bool contains(holder_t holder) const {
@@ -60,7 +60,7 @@ inline constexpr stored_form form_of<holder_set>{"set of holders"};
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout if a set of all holders has a list, or a list is out of
+/// \throws error with errc::bad_layout if a set of all holders has a list, or if a list is out of
 ///         order
 constexpr void validate(holder_set const& some) {
     vector<holder_t> const& listed = some.listed();
@@ -73,12 +73,12 @@ constexpr void validate(holder_set const& some) {
 
 namespace detail {
 
-/// The holders whose transfers are wanted: transfers from them and to them.
+/// A plan's scope: the holders whose transfers are wanted, as senders or as receivers.
 struct plan_scope {
     holder_set sources;
     holder_set targets;
 
-    /// True if one of the two holders is in the scope; `no_holder` is in no scope.
+    /// Whether one of the two holders is in the scope; `no_holder` is in no scope.
     constexpr bool has_transfer(holder_t source, holder_t target) const {
         return targets.contains(target) || (source != no_holder && sources.contains(source));
     }
@@ -95,12 +95,12 @@ inline constexpr stored_form form_of<plan_scope>{"scope of a plan", 5};
 
 namespace detail {
 
-/// How to choose a sender among several holders of the same elements. A holder that the target's
-/// own process plays always comes first, then holders on its node.
+/// How to choose a sender among several holders of the same elements. Before any of these choices,
+/// a holder in the target's own process comes first, then holders on the target's node.
 enum class sender_choice : std::uint8_t {
     in_turn,   ///< by turns of the target's shards
-    by_target, ///< by turns of the target's ranks: they do not know other ranks' shards
-    balanced,  ///< so that the busiest node link, then the busiest sender, carries the least
+    by_target, ///< by turns of the target's ranks: each knows only its own shards
+    balanced,  ///< least load for the busiest node link, then for the busiest sender
     relayed,   ///< in turn, once for all nodes: receivers pass elements on
     faster,    ///< relayed if that is faster over a network, otherwise balanced
 };
@@ -114,8 +114,8 @@ struct node_steps;
 /// from the default.
 struct node_traffic {
     sender_choice choice = sender_choice::in_turn;
-    node_steps const* steps = nullptr; ///< for choices that `plan/between_nodes.hpp` makes
-    network over = {};                 ///< over which relays may be faster
+    node_steps const* steps = nullptr; ///< set by the functions of `plan/between_nodes.hpp`
+    network over = {};                 ///< the network over which relays may be faster
 
     constexpr bool has_relays() const {
         return choice == sender_choice::relayed || choice == sender_choice::faster;
@@ -139,13 +139,12 @@ constexpr std::string_view name_of_choice(node_traffic const& traffic) {
 
 /// Assigns holders to processes, and processes to nodes.
 struct plan_options {
-    /// Holder `h` of either side is played by process `h % processes`; 0: each by a separate
-    /// process.
+    /// Process `h % processes` plays holder `h` of either side; 0: a separate process plays each.
     holder_t processes = 0;
-    /// Every process can read every source holder, for example files that all processes see. No
-    /// process sends.
+    /// Every process can read every source holder, for example files that all processes can open.
+    /// No process sends.
     bool shared_sources = false;
-    /// Process `p` runs on node `p / processes_per_node`; 0: each on a separate node.
+    /// Process `p` runs on node `p / processes_per_node`; 0: each process has a separate node.
     holder_t processes_per_node = 0;
     /// The choice of a sender for elements that several holders have. By default, they take turns.
     /// The other choices are `balanced_senders()` and `relays()` of `plan/between_nodes.hpp`. All
@@ -173,23 +172,23 @@ namespace detail {
 template <>
 inline constexpr stored_form form_of<plan_options>{"set of options", 7};
 
-/// No limit of memory.
+/// A budget without a limit.
 inline constexpr index_t any_budget = std::numeric_limits<index_t>::max();
 
-/// The index below `count` that has this turn. Each index comes once in `count` turns, and the
-/// order changes every time. So if somebody skips turns regularly, the skipped turns do not always
-/// have the same index.
+/// The index below `count` that has this turn. Among `count` successive turns, each index has one,
+/// and the order then changes. So if a caller skips turns regularly, it does not always skip the
+/// same index.
 ///
 /// \pre `count > 0`
 constexpr std::size_t in_turn(std::uint64_t turn, std::size_t count) {
     return static_cast<std::size_t>((turn + turn / count) % count);
 }
 
-/// The position of the holder that gives a box to `target`, among `count` holders of the box.
+/// The position of the holder that sends a box to `target`, among `count` holders of the box.
 ///
-/// It is the first holder that the same process plays. If there is none, the holders on the same
-/// node take turns; if there are none either, all holders take turns. Sender and receiver get the
-/// same result. `holder_at(i)` is the holder at position `i`.
+/// It is the first holder that the target's process plays. If there is none, the holders on the
+/// target's node take turns, or else all holders. Sender and receiver get the same result.
+/// `holder_at(i)` is the holder at position `i`.
 ///
 /// \pre `count > 0`
 constexpr std::size_t choose_replica(std::size_t count, auto&& holder_at, holder_t target,

@@ -11,14 +11,14 @@
 #include <cstdint>
 
 /// \file
-/// The boxes of a cut on both sides, for any sender: the geometry that transfers share.
+/// The boxes of a cut on both sides, for any sender: geometry that transfers share.
 
 namespace reshard::detail {
 
-/// One box of a source tensor that is one box of a target tensor, or such boxes that repeat.
+/// A box of a source tensor that becomes a box of a target tensor, or such boxes that repeat.
 ///
-/// The axes of both are made of the same factors, as with a `piece`. Copying it is a loop over its
-/// factors; along an axis that repeats, a loop over the boxes is around it.
+/// The axes of both boxes consist of the same factors, as in a `piece`. A copy loops over these
+/// factors. Along an axis with repeated boxes, an outer loop goes over the boxes.
 ///
 /// \par Units elements, in global coordinates; `extent` in the order of the target's factors
 struct cut {
@@ -61,8 +61,8 @@ struct cut {
         }
     }
 
-    /// The extents of the loops that copy it: along each axis of the target first the boxes, if
-    /// they repeat, then the elements of one.
+    /// The extents of the loops that copy the cut. Along each axis of the target, the loops over
+    /// repeated boxes come first, then the loop over the elements of a box.
     constexpr index_vector loop_extent() const {
         if (!repeats.any())
             return extent;
@@ -70,10 +70,9 @@ struct cut {
                        [&](std::size_t axis) { return extent[axis]; });
     }
 
-    /// The strides of these loops in a shard if the strides of its axes are `of_axes`, here and
-    /// below.
+    /// The strides of these loops in a shard whose axes have the strides `of_axes`, here and below.
     ///
-    /// \param cycles the axes along which the shard is blocks
+    /// \param cycles the axes along which the shard is block-cyclic
     constexpr index_vector target_strides(index_vector const& of_axes,
                                           axis_cycles const& cycles) const {
         index_vector const strides = factor_strides(of_axes, extent, joins.target);
@@ -98,7 +97,7 @@ struct cut {
             [&](std::size_t axis) { return strides[axis]; });
     }
 
-    /// For each loop a number: the lower, the farther out its loop is in the source.
+    /// A number for each loop; a loop with a lower number is farther out in the source.
     constexpr index_vector source_order() const {
         auto const first = [&](std::size_t axis) { return 3 * static_cast<index_t>(order[axis]); };
         return by_loop(
@@ -110,7 +109,7 @@ struct cut {
 
 private:
     /// A number for each loop: `of_boxes(axis, i)` for number `i` of `repeats`, and
-    /// `of_elements(axis)`.
+    /// `of_elements(axis)` for elements.
     constexpr index_vector by_loop(auto const& of_boxes, auto const& of_elements) const {
         index_vector loops;
         for (std::size_t axis = 0; axis < extent.size(); ++axis) {
@@ -123,7 +122,7 @@ private:
     }
 };
 
-/// \throws error with errc::bad_layout if its boxes do not repeat along axes, one after the other
+/// \throws error with errc::bad_layout unless its boxes repeat along axes without an overlap
 constexpr void check_repeats(cut const& part) {
     auto const& [count, step] = part.repeats;
     std::size_t const ndim = part.ndim();
@@ -147,7 +146,7 @@ constexpr void check_repeats(cut const& part) {
 }
 
 /// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow if the boxes are
-///         none, or the order of axes is not one of theirs
+///         invalid, or if the order of axes is not a permutation of their axes
 constexpr void validate(cut const& part) {
     check_factors(part.order, part.extent, part.joins);
     if (part.repeats.any())
@@ -157,7 +156,7 @@ constexpr void validate(cut const& part) {
              part.source_offset, " to ", part.target_offset);
 }
 
-/// Only geometry: cuts without names, types or holders, so that equal layers share one pattern.
+/// Cuts without names, types or holders, so that equal layers share one pattern.
 class pattern {
 public:
     constexpr pattern() = default;
@@ -201,7 +200,7 @@ public:
         extents_.push_back(has_factors ? none : geometry.extent);
     }
 
-    /// True if no reshape has touched a cut, and none repeats: all of them take the same place.
+    /// Whether no cut has joins or repeats, so that all cuts take equal memory.
     constexpr bool is_uniform() const { return factors_ == factor_rows(); }
 
     /// Overwrites a cut.
@@ -214,7 +213,7 @@ public:
         extents_.assign(i, geometry.extent);
     }
 
-    /// The memory that the pattern takes.
+    /// The memory of the pattern.
     ///
     /// \par Units bytes
     constexpr std::size_t bytes() const {
@@ -229,7 +228,7 @@ private:
     index_rows source_offsets_;
     index_rows target_offsets_;
     index_rows extents_;
-    factor_rows factors_; ///< of the cuts that a reshape has touched, or that repeat
+    factor_rows factors_; ///< of cuts that have joins or repeats
 };
 
 } // namespace reshard::detail

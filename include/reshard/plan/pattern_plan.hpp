@@ -14,20 +14,19 @@
 #include <utility>
 
 /// \file
-/// A plan before its transfers are listed for each tensor: one pattern for all tensors of a kind.
+/// A plan before its transfers are listed by tensor: all tensors of a kind share one pattern.
 
 namespace reshard::detail {
 
-/// The tensors and boxes of a cut, by number, so that all tensors of a kind share the cut. 16
-/// bytes.
+/// The pieces and boxes of a cut, by number, so that all tensors of a kind share the cut. 16 bytes.
 struct cut_place {
     std::uint32_t piece = 0;        ///< of the target tensor's pieces
     std::uint32_t source_box = 0;   ///< of the source tensor's `shard_index`
     std::uint32_t target_shard = 0; ///< index in the target tensor's shards
-    std::uint8_t target_part = 0;   ///< which box of a shard that is a flat range
-    bool is_rest = false;           ///< not the first of the cuts that one cut was divided into
-    std::uint16_t replica = 0;      ///< of the source box, in patterns that only one tensor has;
-                                    ///< with relays, the stripe
+    std::uint8_t target_part = 0;   ///< number of a box of a flat shard
+    bool is_rest = false;           ///< a cut was divided, and this is not its first part
+    std::uint16_t replica = 0;      ///< of the source box, in a pattern of a single tensor; with
+                                    ///< relays, the stripe
 
     constexpr bool operator==(cut_place const&) const = default;
 };
@@ -38,11 +37,11 @@ struct placed_cut {
     cut_place at;
 };
 
-/// The order in which sender and receiver go through the cuts of a target tensor: by target shard,
-/// by its part, by position in the target.
+/// The order in which sender and receiver process the cuts of a target tensor: by target shard, by
+/// box of the shard, by offset in the target.
 using pattern_order = std::tuple<std::uint32_t, std::uint8_t, index_vector>;
 
-/// The cuts of a kind of target tensors, packed, in their order.
+/// The cuts of a kind of target tensors, packed and in order.
 class placed_pattern {
 public:
     constexpr placed_pattern() = default;
@@ -85,7 +84,7 @@ public:
         *this = std::move(sorted);
     }
 
-    /// The memory that it takes.
+    /// The memory of the pattern.
     ///
     /// \par Units bytes
     constexpr std::size_t bytes() const {
@@ -93,7 +92,7 @@ public:
     }
 
 private:
-    /// Puts cut `order[i]` at index `i`, for every index, without more memory.
+    /// Moves cut `order[i]` to index `i`, for every `i`, without a second list.
     constexpr void bring_into(vector<std::uint32_t> order) {
         for (std::uint32_t start = 0; start < order.size(); ++start) {
             if (order[start] == start)
@@ -125,31 +124,31 @@ private:
 
     pattern geometry_;
     vector<cut_place> places_;
-    pattern_order last_; ///< of the last cut that was added
+    pattern_order last_; ///< of the last cut added
     bool is_sorted_ = true;
 };
 
-/// The replica of its source box that gives each cut of a tensor, if senders were balanced.
+/// For each cut of a tensor, the replica of the source box that sends it, if senders are balanced.
 ///
-/// Tensors whose cuts have the same possible senders are numbered, and divided among these senders
-/// by number. The pattern of a single tensor stores the replicas itself.
+/// Tensors whose cuts have the same possible senders form a class. They are numbered in it, and
+/// each sender gets a range of numbers. A pattern of a single tensor contains its replicas.
 class sender_table {
 public:
-    /// One replica gives the tensors with numbers below `end`, and not below the `end` of the share
-    /// before.
+    /// The tensors of one replica: their numbers are below `end`, from the `end` of the previous
+    /// share on.
     struct share {
         std::uint32_t end = 0;
         std::uint16_t replica = 0;
     };
 
-    /// A tensor of a class, by its number there.
+    /// A tensor, by its class and its number in the class.
     struct member {
         std::uint32_t group = none;
         std::uint32_t number = 0;
     };
 
     static constexpr std::uint32_t none = 0xffffffff;  ///< replicas take turns
-    static constexpr std::uint32_t alone = 0xfffffffe; ///< in a separate pattern
+    static constexpr std::uint32_t alone = 0xfffffffe; ///< has a separate pattern
 
     constexpr sender_table() = default;
     constexpr explicit sender_table(vector<member> by_tensor) : members_(std::move(by_tensor)) {}
@@ -162,10 +161,10 @@ public:
     }
     constexpr void set_alone(std::uint32_t tensor) { members_[tensor].group = alone; }
 
-    /// Begins the next class. `add_cut` adds its cuts.
+    /// Begins the next class. `add_cut` adds cuts to it.
     constexpr void add_class() { first_cut_.push_back(static_cast<std::uint32_t>(ends_.size())); }
 
-    /// Adds the next cut of the class that was added last.
+    /// Adds the next cut to the last class.
     ///
     /// \pre the last share ends after all tensors of the class
     constexpr void add_cut(vector<share> const& shares) {
@@ -173,7 +172,7 @@ public:
         ends_.push_back(static_cast<std::uint32_t>(shares_.size()));
     }
 
-    /// \pre `has(tensor)`, the tensor shares its pattern, and it has a cut of that number
+    /// \pre `has(tensor)`, the tensor shares its pattern, and the pattern has a cut of that number
     constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {
         member const& numbered = members_[tensor];
         std::size_t const index = first_cut_[numbered.group] + cut;
@@ -183,7 +182,7 @@ public:
         return shares_[i].replica;
     }
 
-    /// The memory that it takes.
+    /// The memory of the table.
     ///
     /// \par Units bytes
     constexpr std::size_t bytes() const {
@@ -201,8 +200,8 @@ private:
 
 /// All transfers of some holders. Tensors of a kind share a pattern.
 ///
-/// 126 equal layers are one pattern here. `transfer_lister` makes the `plan` from it, which is a
-/// hundred times as large.
+/// For example, 126 equal layers share one pattern. `transfer_lister` makes the `plan` from it,
+/// which is a hundred times larger.
 struct pattern_plan {
     vector<data_type> source_dtypes;  ///< by source key
     vector<data_type> target_dtypes;  ///< by target key
@@ -210,15 +209,15 @@ struct pattern_plan {
     vector<placed_pattern> patterns;
     sender_table senders;
 
-    /// The replica of its source box that gives this cut, if senders were balanced.
+    /// The replica of the source box that sends this cut, if senders are balanced.
     ///
-    /// \pre `senders.has(tensor)`, and it has a cut of that number
+    /// \pre `senders.has(tensor)`, and the tensor has a cut of that number
     constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {
         return senders.is_alone(tensor) ? patterns[pattern_of[tensor]].place(cut).replica
                                         : senders.replica(tensor, cut);
     }
 
-    /// The memory that it takes.
+    /// The memory of the patterns and their lists.
     ///
     /// \par Units bytes
     constexpr std::size_t bytes() const {

@@ -18,7 +18,7 @@
 
 namespace reshard {
 
-/// The elements that one holder gives another from one source tensor for one target tensor: 32
+/// The elements of one source tensor that one holder sends to another for one target tensor: 32
 /// bytes of numbers.
 struct transfer {
     holder_t source_holder =
@@ -28,10 +28,10 @@ struct transfer {
     detail::key_id target_key = 0;
     std::uint32_t source_shard = 0; ///< index in the source tensor's shard table
     std::uint32_t target_shard = 0;
-    std::uint32_t cut = 0;        ///< of the target tensor's pattern
-    std::uint8_t source_part = 0; ///< which box of a shard that is a flat range
+    std::uint32_t cut = 0;        ///< index in the target tensor's pattern
+    std::uint8_t source_part = 0; ///< number of a box of a flat shard
     std::uint8_t target_part = 0;
-    std::uint16_t chain = 0; ///< of the plan's cast chains
+    std::uint16_t chain = 0; ///< index in the plan's cast chains
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.source_holder, self.target_holder, self.source_key, self.target_key,
@@ -44,8 +44,8 @@ struct transfer {
 
 /// The transfers of some holders and the geometry that they share.
 ///
-/// \invariant `transfers` is sorted by target key, target shard, and position in the target shard,
-///            so that sender and receiver have their transfers in the same order
+/// \invariant `transfers` is sorted by target key, target shard, and offset in the target shard, so
+///            that sender and receiver list their transfers in the same order
 struct plan {
     vector<data_type> source_dtypes;  ///< by source key
     vector<data_type> target_dtypes;  ///< by target key
@@ -54,7 +54,7 @@ struct plan {
     vector<detail::cast_chain> chains;
     vector<transfer> transfers;
     detail::relay_trees trees = {};
-    vector<detail::relay> relays = {}; ///< by transfer; others come from the source
+    vector<detail::relay> relays = {}; ///< by transfer; the source sends every other transfer
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.source_dtypes, self.target_dtypes, self.pattern_of, self.patterns, self.chains,
@@ -96,15 +96,15 @@ constexpr cut cut_of(plan const& plan, transfer const& t) {
     return plan.patterns[plan.pattern_of[t.target_key]][t.cut];
 }
 
-/// The data type in which elements travel: the narrower of the two ends, so that the fewest bytes
+/// The data type of elements on the wire: the narrower of the two types, so that the fewest bytes
 /// move.
 ///
-/// The sender runs a chain that ends narrower; the receiver runs any other chain.
+/// The sender runs a cast chain that narrows; the receiver runs any other chain.
 constexpr data_type wire_dtype(data_type source, data_type target) {
     return bits(target) <= bits(source) ? target : source;
 }
 
-/// The same for a transfer; the target's data type if there is no source.
+/// The same for a transfer; without a source, the target's data type.
 ///
 /// \pre `t` is a transfer of `plan`
 constexpr data_type wire_dtype(plan const& plan, transfer const& t) {
@@ -113,7 +113,7 @@ constexpr data_type wire_dtype(plan const& plan, transfer const& t) {
                                        : wire_dtype(plan.source_dtypes[t.source_key], target);
 }
 
-/// True if `input` brings all elements that `t` passes on, in the same type.
+/// Whether `input` brings all elements that `t` passes on, in the same type.
 ///
 /// \pre both are transfers of `plan`
 constexpr bool brings(plan const& plan, transfer const& input, transfer const& t) {
@@ -125,10 +125,10 @@ constexpr bool brings(plan const& plan, transfer const& input, transfer const& t
            wire_dtype(plan, t) == plan.target_dtypes[t.target_key];
 }
 
-/// True if the relay's input brings the elements that it passes on, and comes one step earlier in
-/// its tree.
+/// Whether the relay's input brings the elements that the relay passes on, one step earlier in the
+/// tree.
 ///
-/// \pre its transfer and its position exist
+/// \pre the relay's transfer and position exist
 constexpr bool has_input(plan const& plan, relay const& current_relay) {
     relay const* const before = current_relay.input < plan.transfers.size()
                                     ? find_relay(plan.relays, current_relay.input)
@@ -170,9 +170,9 @@ constexpr void check_relays(plan const& plan) {
             fail(errc::bad_layout, "it has a relay ", fault);
 }
 
-/// The number of a chain; adds the chain if it is new.
+/// The number of a chain; adds a new chain.
 ///
-/// \throws error with errc::limit_exceeded for more chains than a transfer can number
+/// \throws error with errc::limit_exceeded for more chains than 16 bits can number
 constexpr std::uint16_t chain_number(vector<cast_chain>& chains, cast_chain const& chain) {
     auto const number =
         static_cast<std::size_t>(std::find(chains.begin(), chains.end(), chain) - chains.begin());
@@ -185,11 +185,11 @@ constexpr std::uint16_t chain_number(vector<cast_chain>& chains, cast_chain cons
 
 } // namespace detail
 
-/// Checks that a plan is consistent. The number of holders and shards is not known here: code that
-/// reads a plan must use it with the layouts that it was made for.
+/// Checks that a plan is consistent. The check does not know the numbers of holders and shards:
+/// code that reads a plan must use it with the layouts that it was made for.
 ///
-/// \throws error with errc::bad_layout if a number points beyond the plan's lists, or transfers
-///         are out of order
+/// \throws error with errc::bad_layout if a number exceeds the plan's lists, or if transfers are
+///         out of order
 constexpr void validate(plan const& plan) {
     if (plan.pattern_of.size() != plan.target_dtypes.size())
         fail(errc::bad_layout, "it has patterns for ", plan.pattern_of.size(), " of ",
@@ -212,16 +212,16 @@ constexpr void validate(plan const& plan) {
 
 namespace detail {
 
-/// The sender of a transfer: its source, or a target holder that passes it on.
+/// The sender of a transfer: its source, or a target holder that relays it.
 ///
 /// \param step the relay of the transfer, null if there is none
 constexpr holder_t sender_of(plan const& plan, transfer const& t, relay const* step) {
     return step ? sender_of(plan.trees[step->tree], step->position) : t.source_holder;
 }
 
-/// The bytes that a transfer puts on the wire.
+/// The bytes of a transfer on the wire.
 ///
-/// \par Units bytes, the last one filled up
+/// \par Units bytes, the last byte filled up
 /// \pre       `t` is a transfer of `plan`
 constexpr index_t wire_bytes(plan const& plan, transfer const& t) {
     return byte_count(cut_of(plan, t).elements(), wire_dtype(plan, t));

@@ -12,46 +12,45 @@
 #include <string>
 
 /// \file
-/// Makes the problem of a plan from layouts and a mapping: names become numbers.
+/// Makes the problem of a plan from layouts and a mapping: replaces names by numbers.
 
 namespace reshard {
 
 /// Looks up each name of `target` in `program`, and each name of `program` in `source`.
 ///
-/// \throws error with errc::unknown_key for a target tensor that the program does not yield (it
-///         names a rank that wants it), with
-///         errc::shape_mismatch or errc::dtype_mismatch if layouts and program differ, and as
-///         `check_readable`
+/// \throws error with errc::unknown_key for a target tensor that the program does not make (it
+///         names a rank that wants the tensor), errc::shape_mismatch or errc::dtype_mismatch if
+///         layouts and program differ; the errors of `check_readable`
 RESHARD_DECL detail::plan_problem problem_of(mapping const& program, layout const& source,
                                              layout const& target);
 
 namespace detail {
 
-/// A tensor that is made from a tensor that cannot be read.
+/// A target tensor that needs an unreadable source tensor.
 struct unread_use {
     std::string key;
     std::string message;
 };
 
-/// The results of a program that need unread tensors (`layout::unread`), each tensor once.
+/// The outputs of a program that need unreadable tensors (`layout::unread`), each output once.
 ///
-/// \param target the wanted tensors; null: all tensors that the program yields
+/// \param target the wanted tensors; null: all outputs of the program
 RESHARD_DECL vector<unread_use> find_unread(mapping const& program, layout const& source,
                                             layout const* target);
 
-/// \throws error with errc::unsupported for the first unread tensor
+/// \throws error with errc::unsupported for the first such output
 RESHARD_DECL void check_readable(mapping const& program, layout const& source,
                                  layout const* target);
 
-/// A tensor with a holder that has elements but not the scales of their blocks.
+/// A tensor with a holder that has elements, but not the scales of their blocks.
 struct scales_apart {
     std::string key;
     std::string message;
 };
 
-/// The tensors of `target` that a program relates to scales, if some holder of elements does not
-/// have the scales of all their blocks; each tensor once. Flat shards are not judged, because they
-/// are joined before anybody uses them. A target without scales is not judged either.
+/// The tensors of `target` that a program relates to scales, if a holder of elements lacks scales
+/// of their blocks; each tensor once. Flat shards are not checked, because they are joined before
+/// use. A target without scales is not checked either.
 RESHARD_DECL vector<scales_apart> find_scales_apart(mapping const& program, layout const& target);
 
 /// \throws error with errc::bad_layout for the first such tensor

@@ -17,19 +17,19 @@
 #include <utility>
 
 /// \file
-/// Finds the ranks that relay elements, from layouts: the result is the same on every rank.
+/// Finds the ranks that relay elements, from layouts; the result is the same on every rank.
 
 namespace reshard::detail {
 
 /// Finds the trees of a problem.
 ///
-/// The holders that want a box, and have no holder of it in their process or on their node, form a
-/// tree. They are ordered by process, beginning after the source, so that trees of different
-/// sources begin at different positions. On each node, the tree begins at the holder that gets the
-/// stripe. If one process plays several of the holders, the first one is in the tree. Elements that
-/// are wider in the target than on the wire are not passed on: more bytes would travel.
+/// A tree has the holders that want a box, if neither their process nor their node holds the box.
+/// They are ordered by process, beginning after the source, so that trees of different sources
+/// begin at different positions. On each node, a stripe's tree begins at another holder. If a
+/// process plays several of the holders, only the first one is in the tree. Elements that are wider
+/// in the target than on the wire are not relayed: more bytes would travel.
 ///
-/// Refers to its arguments, which must live as long.
+/// Refers to its arguments, which must outlive it.
 class relay_finder {
 public:
     constexpr relay_finder(plan_problem const& problem, plan_options const& options,
@@ -47,16 +47,15 @@ public:
         chunks_ = chunks_of_holder();
     }
 
-    /// All trees that were found so far, by number.
+    /// All trees so far, by number.
     constexpr relay_trees const& trees() const { return trees_.trees(); }
 
-    /// The shard of the receiver at `index` in the tree in which another one of its receivers was
-    /// found.
+    /// The shard of receiver `index` in a tree; `relay_place` may be for another receiver.
     constexpr shard_part part_of(relay_place const& relay_place, std::uint32_t index) const {
         return part_of(relay_place.receivers, trees()[relay_place.tree].receivers[index]);
     }
 
-    /// std::nullopt if the source gives that cut of a tensor directly.
+    /// std::nullopt if the source sends that cut of a tensor directly.
     constexpr std::optional<relay_place> find(std::uint32_t tensor, cut_place const& at) {
         if (boxes_.empty())
             return std::nullopt;
@@ -108,15 +107,15 @@ private:
 
     using spread_box = std::pair<std::uint32_t, std::uint32_t>; ///< of the target
 
-    /// The holders that want a box, from any sender: the first one of each process.
+    /// The holders that want a box, from any sender: only the first holder of each process.
     struct box_receivers {
         spread_box box;
-        vector<holder_t> holders;    ///< by process
+        vector<holder_t> holders;    ///< in the order of their processes
         vector<shard_part> parts;    ///< of the holders
-        vector<std::uint32_t> lists; ///< by stripe; `none` before it is needed
+        vector<std::uint32_t> lists; ///< by stripe; `none` if not yet made
     };
 
-    /// \pre relays are asked for
+    /// \pre the options have relays
     constexpr target_boxes const& boxes_of(std::uint32_t tensor) {
         std::optional<target_boxes>& boxes = boxes_[targets_.kind(targets_.spread(tensor))];
         if (!boxes)
@@ -124,7 +123,7 @@ private:
         return *boxes;
     }
 
-    /// The bytes that a target holder gets, on average.
+    /// The chunks that a target holder receives, on average.
     constexpr std::size_t chunks_of_holder() const {
         vector<double> elements;
         for (tensor_shards const& shards : targets_.spreads())
@@ -137,7 +136,7 @@ private:
                                         std::max<holder_t>(1, problem_.target_holders));
     }
 
-    /// The number of elements of all shards. For a grid, it counts all boxes like the first one.
+    /// The number of elements of all shards. For a grid, all boxes count as large as the first one.
     static constexpr double elements_of(tensor_shards const& shards) {
         if (shards.grid())
             return static_cast<double>(shards.elements(0)) * static_cast<double>(shards.size());
@@ -147,7 +146,7 @@ private:
         return elements;
     }
 
-    /// The slot of a tree in the table; it may be empty.
+    /// The index of a tree in `known_`; the tree may be empty.
     constexpr std::uint32_t find_tree(tree_key const& key, key_id source, std::uint32_t tensor) {
         std::uint32_t const index = known_numbers_.number(
             digest_of_all(key.source_spread, key.source_box, key.target_spread, key.target_box,
@@ -199,7 +198,7 @@ private:
                 vector<std::uint32_t>(turns_.stripes().count(box.first), tree_table::none)};
     }
 
-    /// The list of the receivers of a stripe: on each node, they begin at another one.
+    /// The list of the receivers of a stripe. On each node, each stripe begins at another receiver.
     constexpr std::uint32_t list_of(box_receivers& receivers, std::uint32_t stripe) {
         std::uint32_t& number = receivers.lists[stripe];
         if (number != tree_table::none)
@@ -215,7 +214,7 @@ private:
         return number = trees_.add_list(std::move(holders));
     }
 
-    /// The shard of one of the receivers of a box.
+    /// The shard of a receiver of a box.
     constexpr shard_part part_of(std::uint32_t receivers, holder_t holder) const {
         box_receivers const& listed = receivers_[receivers];
         auto const at =
@@ -230,7 +229,7 @@ private:
     shard_kinds const& targets_;
     target_turns const& turns_;
     std::size_t chunks_ = 0;
-    vector<std::optional<target_boxes>> boxes_; ///< by kind of targets; none without relays
+    vector<std::optional<target_boxes>> boxes_; ///< by kind of targets; empty without relays
     class_table known_numbers_;
     vector<known_tree> known_;
     class_table receivers_numbers_;

@@ -16,34 +16,34 @@
 #include <utility>
 
 /// \file
-/// The receivers of relayed elements and their order. Trees share lists of receivers.
+/// The receivers of relayed elements, in order. Trees share lists of receivers.
 
 namespace reshard::detail {
 
-/// Receivers of a tree that are neighbours in a list. After the list's end, the run continues at
-/// its beginning.
+/// Receivers of a tree that are neighbours in a list. At the list's end, the run continues at the
+/// list's beginning.
 struct receiver_run {
-    std::uint32_t position = 0; ///< of the first in the tree
-    std::uint32_t first = 0;    ///< its index in the list
+    std::uint32_t position = 0; ///< of the run's first receiver, in the tree
+    std::uint32_t first = 0;    ///< the index of that receiver in the list
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.position, self.first); }
 
     constexpr bool operator==(receiver_run const&) const = default;
 };
 
-/// A tree by numbers. Its receivers are parts of a list that trees of other sources share.
+/// A tree as numbers. Its receivers are runs of a list that trees of other sources share.
 struct stored_tree {
     holder_t source = 0;
     std::uint32_t list = 0;
-    std::uint32_t size = 0;     ///< how many receivers there are
-    std::uint32_t branches = 1; ///< the most receivers that one passes to; 1: a chain
-    vector<receiver_run> runs;  ///< by place
+    std::uint32_t size = 0;     ///< the number of receivers
+    std::uint32_t branches = 1; ///< the most receivers that a receiver sends to; 1: a chain
+    vector<receiver_run> runs;  ///< by position
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.source, self.list, self.size, self.branches, self.runs);
     }
 
-    /// How many receivers a run has.
+    /// The number of receivers in a run.
     ///
     /// \pre `run < runs.size()`
     constexpr std::uint32_t count(std::size_t run) const {
@@ -53,9 +53,9 @@ struct stored_tree {
     constexpr bool operator==(stored_tree const&) const = default;
 };
 
-/// The receivers of a tree, by place.
+/// The receivers of a tree, by position.
 ///
-/// Refers to the list and the tree that it is made from, which must live as long.
+/// Refers to the list and the tree that it is made from, which must outlive it.
 class relay_receivers {
 public:
     constexpr relay_receivers(vector<holder_t> const& list, stored_tree const& tree)
@@ -63,7 +63,7 @@ public:
 
     constexpr std::uint32_t size() const { return tree_->size; }
 
-    /// \pre `place < size()`
+    /// \pre `index < size()`
     constexpr holder_t operator[](std::uint32_t index) const {
         auto const run = std::upper_bound(tree_->runs.begin(), tree_->runs.end(), index,
                                           [](std::uint32_t a, receiver_run const& b) {
@@ -74,7 +74,7 @@ public:
         return (*list_)[at < list_->size() ? at : at - list_->size()];
     }
 
-    /// Compares the holders, regardless of their lists.
+    /// Compares the holders, not their lists.
     constexpr std::strong_ordering operator<=>(relay_receivers const& receivers) const {
         if (list_ == receivers.list_ && size() == receivers.size() &&
             tree_->runs == receivers.tree_->runs)
@@ -94,8 +94,8 @@ private:
     stored_tree const* tree_;
 };
 
-/// Holders that want the same elements from one source. The first one gets them from the source.
-/// Each other one gets them from an earlier receiver, which passes them on as they arrive.
+/// Holders that want the same elements from one source. The source sends them to the first holder.
+/// Each other holder gets them from an earlier receiver, which passes them on as they arrive.
 struct relay_tree {
     holder_t source = 0;
     relay_receivers receivers;  ///< holders of the target, by node
@@ -104,7 +104,7 @@ struct relay_tree {
     constexpr auto operator<=>(relay_tree const&) const = default;
 };
 
-/// Trees, and the lists of their receivers. The holders that want one box are one list, for any
+/// Trees, and the lists of their receivers. The holders that want a box share one list, for any
 /// number of sources.
 struct relay_trees {
     vector<vector<holder_t>> lists;
@@ -121,7 +121,7 @@ struct relay_trees {
         return with_receivers(trees[number]);
     }
 
-    /// The same for a tree whose receivers are in one of these lists.
+    /// The same for a tree that refers to one of these lists.
     constexpr relay_tree with_receivers(stored_tree const& tree) const {
         return {tree.source, {lists[tree.list], tree}, tree.branches};
     }
@@ -129,7 +129,7 @@ struct relay_trees {
     constexpr bool operator==(relay_trees const&) const = default;
 };
 
-/// The position of each holder in a list.
+/// Holders, each with its position in a list.
 using holder_places = vector<std::pair<holder_t, std::size_t>>;
 
 constexpr holder_places places_of(vector<holder_t> const& list) {
@@ -142,15 +142,15 @@ constexpr holder_places places_of(vector<holder_t> const& list) {
 
 inline constexpr auto holder_fault = "a tree of relays with a holder twice, or with none";
 
-/// The reason why a tree is not valid, or null. A valid tree has receivers from a list, each once,
-/// and its source is not one of them.
+/// The reason why a tree is not valid, or null. A valid tree has distinct receivers from a list,
+/// and its source is not among them.
 constexpr char const* tree_fault(stored_tree const& tree, holder_places const& listed) {
     constexpr auto fault = "a tree of relays with takers that its list does not have";
     if (tree.branches == 0 || tree.branches > tree.size)
         return "a tree of relays with no branches, or more than takers";
     if (tree.runs.empty() || tree.runs[0].position != 0)
         return fault;
-    auto const round = [&](std::size_t index) { // from the first receiver on
+    auto const round = [&](std::size_t index) { // position after the first receiver
         return (index + listed.size() - tree.runs[0].first) % listed.size();
     };
     auto const source =
@@ -170,7 +170,7 @@ constexpr char const* tree_fault(stored_tree const& tree, holder_places const& l
     return tree.source == no_holder ? holder_fault : nullptr;
 }
 
-/// The sums of the digests of a list's first holders: none, one, and so on.
+/// The prefix sums of the digests of a list's holders, beginning with 0.
 constexpr vector<std::uint64_t> sums_of_digests(vector<holder_t> const& list) {
     vector<std::uint64_t> sums{0};
     for (holder_t const holder : list)
@@ -178,14 +178,14 @@ constexpr vector<std::uint64_t> sums_of_digests(vector<holder_t> const& list) {
     return sums;
 }
 
-/// The key that distinguishes trees without looking at every receiver. Trees of one list with the
-/// same key are equal, because runs go round a list from the first receiver on.
+/// A key that distinguishes trees without a comparison of all receivers. Trees of one list with the
+/// same key are equal, because their runs follow the list from the same first receiver.
 struct tree_key {
     holder_t source = 0;
     holder_t first = 0;
     std::uint32_t size = 0;
     std::uint32_t branches = 0;
-    std::uint64_t digest = 0; ///< of the receivers in any order
+    std::uint64_t digest = 0; ///< of the receivers, in any order
 
     constexpr auto operator<=>(tree_key const&) const = default;
 };
@@ -202,7 +202,7 @@ constexpr tree_key key_of(stored_tree const& tree, vector<holder_t> const& list,
     return key;
 }
 
-/// True if two of the trees are the same, even if their receivers are in different lists.
+/// Whether two trees are equal, even if their receivers are in different lists.
 ///
 /// \pre `tree_fault` finds no error in any tree
 constexpr bool has_tree_twice(relay_trees const& trees) {

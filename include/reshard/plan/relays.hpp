@@ -15,33 +15,32 @@
 #include <span>
 
 /// \file
-/// The way of elements that several holders want from one source: each receiver may pass them on.
+/// How elements travel if several holders want them from one source: receivers may pass them on.
 
 namespace reshard::detail {
 
 /// The position of a receiver in its tree.
 struct relay_step {
-    static constexpr std::uint32_t no_parent = 0xffffffff; ///< the source sends to it
+    static constexpr std::uint32_t no_parent = 0xffffffff; ///< the source sends to this receiver
 
     std::uint32_t parent = no_parent; ///< a position in the tree
-    std::uint32_t depth = 0;          ///< how often elements were passed on before
-    std::uint32_t last = 0;           ///< receivers after it and before this position get them from
-                                      ///< it
+    std::uint32_t depth = 0;          ///< the number of receivers before it on the way
+    std::uint32_t last = 0;           ///< the end of the positions that get elements through it
 
     constexpr bool operator==(relay_step const&) const = default;
 };
 
-/// How many of the positions after `index` and before `last` each branch has; the last branch may
-/// have fewer.
+/// The number of positions in each branch of a receiver at `index`, whose positions end before
+/// `last`. The last branch may have fewer positions.
 constexpr std::uint32_t places_each(std::uint32_t index, std::uint32_t last,
                                     std::uint32_t branches) {
     return (last - index - 1 + branches - 1) / branches;
 }
 
-/// The sender to receiver `index` of `count`.
+/// The step that brings elements to receiver `index` of `count`.
 ///
-/// The receivers after a receiver are divided among its branches, one range of neighbours each, so
-/// that few ways lead from node to node.
+/// The receivers after a receiver are divided among its branches. Each branch gets a range of
+/// neighbours, so that few transfers go from node to node.
 ///
 /// \pre `index < count` and `0 < branches <= count`
 constexpr relay_step step_of(std::uint32_t index, std::uint32_t count, std::uint32_t branches) {
@@ -60,16 +59,16 @@ constexpr relay_step step_of(std::uint32_t index, std::uint32_t count, std::uint
     return step;
 }
 
-/// The number of branches with which `count` receivers have all chunks soonest, if each passes on
-/// one chunk after the other: for many chunks a chain, for few chunks two branches.
+/// The number of branches with which `count` receivers have all chunks soonest, if each receiver
+/// sends one chunk at a time: one (a chain) for many chunks, two for few chunks.
 ///
-/// \param chunks the chunks that a holder gets of all tensors: one tree brings most of them
+/// \param chunks the chunks of all tensors for a holder: one tree brings most of them
 constexpr std::uint32_t branches_for(std::size_t count, std::size_t chunks) {
     std::size_t levels = 0;
     while (count >> levels > 1)
         ++levels;
-    // In a chain, the last of c chunks arrives after c + n - 1 turns; with two branches, after 2 (c
-    // + levels) - 1 turns.
+    // In a chain of n receivers, the last of c chunks arrives after c + n - 1 turns; with two
+    // branches, it arrives after 2 (c + levels) - 1 turns.
     return count <= std::max<std::size_t>(chunks, 1) + 2 * levels ? 1 : 2;
 }
 
@@ -79,19 +78,19 @@ struct relay {
 
     std::uint32_t transfer = 0;
     std::uint32_t tree = 0;
-    std::uint32_t position = 0; ///< of its target holder
-    /// The number of its box among the different boxes of the target's shards: a holder may want
-    /// two boxes that begin at one element.
+    std::uint32_t position = 0; ///< of the target holder in the tree
+    /// The number of the transfer's box among the distinct boxes of the target's shards: a holder
+    /// may want two boxes with the same first element.
     std::uint32_t box = 0;
-    /// The transfer that brings the elements to the rank that passes them on; `no_input` if the
-    /// source gives them, or if the plan is for other ranks.
+    /// The transfer that brings the elements to the rank that passes them on. `no_input` if the
+    /// source sends them, or if the plan is for other ranks.
     std::uint32_t input = no_input;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.transfer, self.tree, self.position, self.box, self.input);
     }
 
-    /// True if a receiver sends the transfer, not the source.
+    /// Whether a receiver, not the source, sends the transfer.
     constexpr bool is_passed_on() const { return position > 0; }
 
     constexpr bool operator==(relay const&) const = default;
@@ -106,9 +105,9 @@ constexpr holder_t sender_of(relay_tree const& tree, std::uint32_t index) {
     return index == 0 ? tree.source : tree.receivers[step_of(tree, index).parent];
 }
 
-/// Calls `visit(child)` for the positions to which receiver `index` of `count` passes.
+/// Calls `visit(child)` for each position to which receiver `index` of `count` passes elements.
 ///
-/// \pre as `step_of`
+/// \pre `index < count` and `0 < branches <= count`
 constexpr void for_each_child(std::uint32_t index, std::uint32_t count, std::uint32_t branches,
                               auto&& visit) {
     std::uint32_t const last = step_of(index, count, branches).last;

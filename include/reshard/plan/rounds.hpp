@@ -26,7 +26,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The tensors' bytes on one process, before and after.
+/// The bytes of all tensors on one process, by side.
 ///
 /// \par Units bytes
 struct process_memory {
@@ -36,7 +36,7 @@ struct process_memory {
     constexpr bool operator==(process_memory const&) const = default;
 };
 
-/// Some bytes of a process.
+/// A number of bytes on one process.
 struct process_share {
     holder_t process = 0;
     index_t bytes = 0;
@@ -44,13 +44,12 @@ struct process_share {
     constexpr bool operator==(process_share const&) const = default;
 };
 
-/// \throws error with errc::overflow when the sum does not fit 64 bits
+/// \throws error with errc::overflow if the sum exceeds 64 bits
 constexpr void add_bytes(index_t& sum, index_t bytes) {
     sum = checked_add(sum, bytes, "the bytes of a rank");
 }
 
-/// Adds up the bytes of each process. Each process occurs once; processes without bytes are
-/// omitted.
+/// Sums the bytes of each process. Each process occurs once; processes without bytes are omitted.
 constexpr vector<process_share> add_up(vector<process_share> shares) {
     sort_by(shares, [](auto const& a, auto const& b) { return a.process < b.process; });
     vector<process_share> sums;
@@ -109,12 +108,12 @@ private:
 
 } // namespace detail
 
-/// The bytes that each of `processes` processes holds of the tensors of both sides. Sources that
-/// every process reads from files do not count.
+/// The bytes of both sides' tensors that each of `processes` processes holds. Sources that every
+/// process reads from files do not count.
 ///
 /// \par Units bytes
 /// \pre `options.process_of(h) < processes` for every holder `h`
-/// \throws error with errc::overflow if the bytes of one process do not fit 64 bits
+/// \throws error with errc::overflow if the bytes of one process exceed 64 bits
 constexpr vector<detail::process_memory> memory_of(detail::plan_problem const& problem,
                                                    holder_t processes,
                                                    plan_options const& options = {}) {
@@ -143,35 +142,35 @@ namespace detail {
 /// \par Units bytes
 struct plan_round {
     std::uint32_t first = 0;         ///< the first of the problem's target tensors
-    std::uint32_t last = 0;          ///< one after the last
+    std::uint32_t last = 0;          ///< one after the last target tensor
     vector<detail::key_id> released; ///< source tensors that no later round needs, in order
     index_t transfers = 0;
-    index_t bytes = 0;         ///< all written bytes
+    index_t bytes = 0;         ///< all bytes written
     index_t bytes_local = 0;   ///< bytes moved within a process
     index_t peak_bytes = 0;    ///< the most memory that a process needs in the round
-    holder_t peak_process = 0; ///< the first process that needs that much
+    holder_t peak_process = 0; ///< the first process that needs `peak_bytes`
 
     constexpr bool operator==(plan_round const&) const = default;
 };
 
-/// All rounds, in their order.
+/// All rounds, in order.
 struct plan_rounds {
     vector<plan_round> rounds;
-    index_t least_budget = 0; ///< the smallest budget that has rounds
+    index_t least_budget = 0; ///< the smallest budget for which there are rounds
 
     constexpr bool operator==(plan_rounds const&) const = default;
 };
 
 } // namespace detail
 
-/// The rounds that run a plan with at most `budget` bytes on each process. There are as few as
-/// possible if target tensors are filled in the order of their keys.
+/// Rounds that run a plan with at most `budget` bytes on each process. The number of rounds is the
+/// smallest possible for target tensors in the order of their keys.
 ///
-/// A process needs the source tensors that have not been released, the target tensors of this round
-/// and of earlier ones, and its staging (`staging_of`). A target tensor is filled in one round.
+/// A process needs memory for the source tensors that are not yet released, the target tensors of
+/// this and earlier rounds, and its staging (`staging_of`). A target tensor is filled in one round.
 ///
 /// \par Units bytes
-/// \post every target tensor is in one round, and so is each transfer
+/// \post every target tensor is in one round, and every transfer, too
 /// \throws error with errc::limit_exceeded if a round of one target tensor needs more than the
 ///         budget: it names the tensor, the rank, both numbers, and a sufficient budget
 RESHARD_DECL detail::plan_rounds rounds_of(plan_flows const& flows, holder_t processes,

@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// A process that holds a box, and its replica of the box: the first one that it plays.
+/// A process that holds a box, and the first replica of the box that the process plays.
 struct box_sender {
     holder_t process = 0;
     std::uint16_t replica = 0;
@@ -31,14 +31,14 @@ struct box_sender {
 
 /// The possible senders of a cut.
 struct candidate_senders {
-    vector<box_sender> senders; ///< by process, each once; empty without a source
-    bool has_receiver = false;  ///< the sender is the receiver's process: nothing is sent
+    vector<box_sender> senders; ///< distinct, by process; empty without a source
+    bool has_receiver = false;  ///< the receiver's process holds the box: no bytes are sent
     bool leaves_node = false;   ///< no sender is on the receiver's node
 };
 
-/// The possible senders of boxes; each box is worked out once.
+/// Finds the possible senders of boxes, once for each box.
 ///
-/// Refers to its arguments, which must live as long.
+/// Refers to its arguments, which must outlive it.
 class sender_lists {
 public:
     constexpr sender_lists(plan_problem const& problem, plan_options const& options,
@@ -48,7 +48,7 @@ public:
             of_box_.emplace_back(sources.of_spread(i).size());
     }
 
-    /// The preferred senders: the receiver's own process, else those on its node, else all.
+    /// The preferred senders: the receiver's process, else senders on its node, else all senders.
     constexpr candidate_senders of(std::uint32_t tensor, cut_place const& cut) {
         target_side const& target = problem_.targets[tensor];
         key_id const source = target.pieces->source(cut.piece);
@@ -94,31 +94,31 @@ private:
     vector<vector<vector<box_sender>>> of_box_; ///< by spread, by box
 };
 
-/// A cut that all tensors of a class have.
+/// A cut of every tensor of a class.
 struct class_cut {
-    static constexpr std::uint32_t no_load = 0xffffffff; ///< nothing is sent
+    static constexpr std::uint32_t no_load = 0xffffffff; ///< no bytes are sent
 
-    std::uint32_t load = no_load; ///< the load that it is part of
+    std::uint32_t load = no_load; ///< the load to which the cut belongs
     std::uint32_t group = 0;      ///< its class
-    std::uint32_t number = 0;     ///< of the cut in its pattern
+    std::uint32_t number = 0;     ///< the index of the cut in its pattern
     std::uint32_t first = 0;      ///< `replicas[first + i]` is the replica of sender `i` of the
                                   ///< load
     index_t bytes = 0;
-    vector<sender_table::share> shares = {}; ///< its senders, as far as they are chosen
+    vector<sender_table::share> shares = {}; ///< the senders chosen so far
 };
 
-/// Tensors whose cuts have the same possible senders are a class, and are counted together. Bytes
-/// with the same possible senders are one load.
+/// Tensors whose cuts have the same possible senders form a class, and are counted together. Bytes
+/// with the same possible senders form a load.
 struct sender_classes {
     vector<sender_table::member> members; ///< by tensor
-    vector<std::uint32_t> examples;       ///< by class: one of its tensors
-    vector<std::uint32_t> counts;         ///< by class: how many tensors
+    vector<std::uint32_t> examples;       ///< by class: one of the class's tensors
+    vector<std::uint32_t> counts;         ///< by class: the number of tensors
     vector<class_cut> cuts;               ///< class by class
     vector<std::uint16_t> replicas;       ///< by cut, by sender
     vector<shared_load> loads;
 
-    /// The cuts that are sent. Cuts that only one process can give come first, then the others, the
-    /// largest first: small cuts fill the gaps.
+    /// The cuts that are sent. Cuts with only one possible sender come first, then the others.
+    /// Larger cuts come before smaller ones: small cuts fill the gaps.
     constexpr vector<std::uint32_t> largest_first() const {
         vector<std::uint32_t> order;
         for (std::uint32_t i = 0; i < cuts.size(); ++i)
@@ -158,8 +158,8 @@ private:
         return patterns_.patterns[patterns_.pattern_of[tensor]];
     }
 
-    /// Calls `visit(number)` for everything that decides the possible senders of a tensor's cuts,
-    /// and their bytes.
+    /// Calls `visit(number)` for each number that affects the possible senders of a tensor's cuts,
+    /// or the bytes of these cuts.
     constexpr void visit_key(std::uint32_t tensor, auto&& visit) const {
         visit(patterns_.pattern_of[tensor]);
         if (pattern_of(tensor).size() == 0)
@@ -212,14 +212,14 @@ private:
         }
     }
 
-    /// True if a receiver sends that cut of a tensor, not the source.
+    /// Whether a receiver, not the source, sends that cut of a tensor.
     constexpr bool is_passed_on(std::uint32_t tensor, cut_place const& cut) const {
         auto const relayed = relays_ ? relays_->find(tensor, cut) : std::nullopt;
         return relayed && relayed->is_passed_on();
     }
 
     /// The load of the possible senders of a cut. If all holders of the box are possible senders,
-    /// the load is the same for all its cuts.
+    /// all cuts of the box have the same load.
     constexpr std::uint32_t load_of(std::uint32_t tensor, cut_place const& cut,
                                     candidate_senders const& possible) {
         if (!possible.leaves_node)

@@ -19,16 +19,16 @@
 #include <utility>
 
 /// \file
-/// Chooses the sender of each cut of each target tensor, if several hold it: by turns, or balanced.
+/// Chooses the sender of each cut of each target tensor, if several holders could send the cut.
 
 namespace reshard::detail {
 
-/// The position of each shard among all shards: replicas of one box are neighbours, and boxes are
-/// in their order.
+/// The position of each shard among all shards. Replicas of one box are neighbours, and boxes are
+/// in order.
 ///
-/// Then shards that want the same source box are neighbours, and their turns fall evenly on all its
-/// replicas. Rank numbers would not do this, because ranks that want the same box are often a power
-/// of two apart.
+/// So shards that want the same source box are neighbours, and their turns are spread evenly over
+/// its replicas. Rank numbers would not do this: ranks that want the same box are often a power of
+/// two apart.
 constexpr vector<std::uint32_t> places_by_box(tensor_shards const& shards) {
     vector<std::uint32_t> places(shards ? shards.size() : 0, 0);
     shard_index const index(shards);
@@ -42,10 +42,10 @@ constexpr vector<std::uint32_t> places_by_box(tensor_shards const& shards) {
 /// The turns of the shards of all target tensors. Every process that knows the problem gets the
 /// same turns.
 ///
-/// Refers to its arguments, which must live as long.
+/// Refers to its arguments, which must outlive it.
 class target_turns {
 public:
-    /// \param are_taken false: no turns are needed, and none are computed
+    /// \param are_taken false: turns are not needed, and are not computed
     constexpr target_turns(plan_problem const& problem, plan_options const& options,
                            source_indices const& sources, shard_kinds const& targets,
                            bool are_taken)
@@ -90,9 +90,9 @@ private:
         return places.empty() ? shard : places[shard];
     }
 
-    /// If few holders want a box that many have, equal tensors begin at successive turns. If many
-    /// holders want it, equal tensors stay equal, and are counted together. With relays, each
-    /// wanted box is given once, and tensors always begin at successive turns.
+    /// Equal tensors begin at successive turns if few shards want a box that many holders have. If
+    /// many shards want it, equal tensors begin at the same turn, and are counted together. With
+    /// relays, each wanted box is sent once, and tensors always begin at successive turns.
     constexpr void count_tensors(source_indices const& sources) {
         vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
         first_.reserve(problem_.targets.size());
@@ -122,7 +122,7 @@ private:
     plan_problem const& problem_;
     plan_options const& options_;
     shard_kinds const& targets_;
-    vector<std::uint32_t> first_;          ///< by tensor; empty without a choice
+    vector<std::uint32_t> first_;          ///< by tensor; empty if there is no choice
     vector<vector<std::uint32_t>> places_; ///< by kind of targets; for listed shards
     tensor_stripes stripes_;
 };
@@ -136,15 +136,15 @@ constexpr data_type wire_dtype(plan_problem const& problem, std::uint32_t tensor
                                  : wire_dtype(problem.sources[source].dtype, target.dtype);
 }
 
-/// The bytes of a cut with this number of elements on the wire.
+/// The bytes on the wire of a cut with `elements` elements.
 ///
-/// \par Units bytes, the last one filled up
+/// \par Units bytes, the last byte filled up
 constexpr index_t wire_bytes(plan_problem const& problem, std::uint32_t tensor, std::size_t piece,
                              index_t elements) {
     return byte_count(elements, wire_dtype(problem, tensor, piece));
 }
 
-/// The holders of a box, sorted, so that a sender is chosen without looking at all of them.
+/// The holders of a box, sorted, so that a sender is chosen without a look at every holder.
 class box_holders {
 public:
     /// \param holder_at gives the holder at each position below `count`
@@ -158,7 +158,7 @@ public:
         std::sort(by_node_.begin(), by_node_.end());
     }
 
-    /// As `choose_replica`.
+    /// Returns the result of `choose_replica`.
     constexpr std::size_t choose(holder_t target, std::uint64_t turn,
                                  plan_options const& options) const {
         if (auto const own = range_of(by_process_, options.process_of(target)); !own.empty())
@@ -172,8 +172,10 @@ private:
 
     static constexpr std::span<places::value_type const> range_of(places const& sorted,
                                                                   holder_t number) {
-        auto const range = std::ranges::equal_range(sorted, number, {}, &places::value_type::first);
-        return {range.begin(), range.end()};
+        auto const begin =
+            std::lower_bound(sorted.begin(), sorted.end(), places::value_type(number, 0));
+        return {begin,
+                std::upper_bound(begin, sorted.end(), places::value_type(number, 0xffffffff))};
     }
 
     std::size_t count_;
@@ -181,14 +183,14 @@ private:
     places by_node_;
 };
 
-/// Chooses the sender. Refers to its arguments, which must live as long.
+/// Chooses senders. Refers to its arguments, which must outlive it.
 class sender_finder {
 public:
     constexpr sender_finder(plan_problem const& problem, plan_options const& options,
                             source_indices const& sources, target_turns const& turns)
         : problem_(problem), options_(options), sources_(sources), turns_(turns) {}
 
-    /// The shard of its source that gives cut number `cut` of `tensor`.
+    /// The source shard that sends cut number `cut` of `tensor`.
     ///
     /// \pre the cut has a source
     constexpr shard_part operator()(pattern_plan const& patterns, std::uint32_t tensor,
@@ -246,26 +248,26 @@ struct relay_place {
     shard_part sender;
     std::uint32_t tree = 0;
     std::uint32_t position = 0;
-    std::uint32_t box = 0;       ///< of the target, as `target_boxes` numbers it
-    std::uint32_t receivers = 0; ///< if the finder has their shards
+    std::uint32_t box = 0;       ///< the number of the target box in `target_boxes`
+    std::uint32_t receivers = 0; ///< set if the finder has the receivers' shards
 
     constexpr bool is_passed_on() const { return position > 0; }
 };
 
-/// Finds the ranks that pass on elements of a plan, from layouts: the result is the same on every
+/// Finds the ranks that relay elements of a plan, from layouts; the result is the same on every
 /// rank.
 class any_relays {
 public:
     constexpr virtual ~any_relays() = default;
 
-    /// std::nullopt if the source gives that cut of a tensor directly.
+    /// std::nullopt if the source sends that cut of a tensor directly.
     virtual std::optional<relay_place> find(std::uint32_t tensor, cut_place const& at) = 0;
 
-    /// All trees that were found so far, by number.
+    /// All trees so far, by number.
     virtual relay_trees const& trees() const = 0;
 
-    /// Lists a transfer of a tree, and the transfers by which receivers in the scope pass on its
-    /// elements.
+    /// Lists a transfer of a tree, and the transfers by which receivers in the scope pass its
+    /// elements on.
     virtual void list(plan& listed, transfer entry, relay_place const& at,
                       plan_scope const& scope) = 0;
 
@@ -275,7 +277,7 @@ public:
                       pattern const& cuts) const = 0;
 };
 
-/// The functions that choose senders in other ways than by turns.
+/// Functions that choose senders other than by turns.
 struct node_steps {
     bool (*can_balance)(plan_problem const& problem, plan_options const& options,
                         source_indices const& sources);
@@ -290,7 +292,7 @@ struct node_steps {
                                                shard_kinds const& targets,
                                                target_turns const& turns);
 
-    /// The options with a choice that does not depend on time.
+    /// The options with `sender_choice::faster` replaced by the choice that it leads to.
     plan_options (*faster)(plan_problem const& problem, plan_options const& options,
                            source_indices const& sources, shard_kinds const& targets);
 };

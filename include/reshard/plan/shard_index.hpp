@@ -15,20 +15,20 @@
 #include <optional>
 
 /// \file
-/// A searchable index of the different boxes of a tensor, for listed and computed shards.
+/// An index of the distinct boxes of a tensor, for listed and computed shards.
 
 namespace reshard::detail {
 
-/// The different boxes of a tensor's shards, a search tree over them, and the holders of each.
+/// The distinct boxes of a tensor's shards, a search tree over them, and the holders of each box.
 struct part_index {
-    box_index boxes;             ///< each different box once
-    vector<axis_cycles> cycles;  ///< of `boxes`; empty if all are whole
+    box_index boxes;             ///< each distinct box once
+    vector<axis_cycles> cycles;  ///< of `boxes`; empty if no box is block-cyclic
     vector<std::uint32_t> first; ///< `parts[first[i]]` to `parts[first[i + 1]]` hold box `i`
     vector<shard_part> parts;
 
-    /// The axes along which box `i` is blocks.
+    /// The axes along which box `i` is block-cyclic.
     constexpr axis_cycles cycles_of(std::size_t i) const {
-        if (cycles.empty()) // g++ 12 frees a constant twice that a conditional expression chooses
+        if (cycles.empty()) // g++ 12 frees a constant twice if a conditional expression chooses it
             return {};
         return cycles[i];
     }
@@ -45,7 +45,7 @@ struct part_index {
 
 struct listed_parts {
     box_list boxes;
-    vector<axis_cycles> cycles; ///< by box; empty if all are whole
+    vector<axis_cycles> cycles; ///< by box; empty if no box is block-cyclic
     vector<shard_part> parts;
 };
 
@@ -79,9 +79,10 @@ constexpr listed_parts list_parts(shard_table const& table, bool splits_blocks) 
 
 /// Indexes the shards of a tensor.
 ///
-/// \param splits_blocks each block of a shard is a box of its own; else they are one box together
+/// \param splits_blocks if true, each block of a shard is a separate box; otherwise all blocks are
+///        one box
 /// \post   replicas are in the order of the table, so that every process counts them in the same
-/// way
+///         way
 /// \throws error with errc::shape_mismatch for a flat range that exceeds its region
 constexpr part_index index_parts(shard_table const& table, bool splits_blocks = true) {
     listed_parts const listed = list_parts(table, splits_blocks);
@@ -101,16 +102,16 @@ constexpr part_index index_parts(shard_table const& table, bool splits_blocks = 
     return result;
 }
 
-/// The boxes of a tensor's shards, and the shards of each box. It has only geometry, so tensors of
-/// equal geometry share it, regardless of their holders.
+/// The boxes of a tensor's shards, and the shards of each box. An index has only geometry, so
+/// tensors of equal geometry share it, regardless of their holders.
 ///
-/// Grids need no index: the grid itself is asked. It must live as long, and takes no memory here.
+/// Grids need no copy: queries go to the grid itself, which must outlive the index.
 class shard_index {
 public:
     /// An index for a tensor that nobody holds.
     constexpr shard_index() = default;
 
-    /// \param splits_blocks each listed block of a shard is a box of its own
+    /// \param splits_blocks if true, each listed block of a shard is a separate box
     /// \throws error with errc::shape_mismatch for a flat range that exceeds its region
     constexpr explicit shard_index(tensor_shards const& shards, bool splits_blocks = false)
         : grid_(shards.grid()), grids_(shards.grids()) {
@@ -122,25 +123,24 @@ public:
         has_cycles_ = is_computed() ? shards.have_cycles() : !parts_.cycles.empty();
     }
 
-    /// The number of different boxes; computed ones that have no elements are counted, too.
+    /// The number of distinct boxes, including computed boxes without elements.
     constexpr std::size_t size() const {
         return grid_ ? grid_->box_count() : grids_ ? grids_->box_count() : parts_.boxes.size();
     }
 
-    /// If blocks are dealt out, the box reaches from the first block to the last one.
+    /// A block-cyclic box spans its first to its last block.
     ///
     /// \pre `i < size()`, here and below
     constexpr box operator[](std::size_t i) const {
         return grid_ ? grid_->box_at(i) : grids_ ? grids_->box_at(i) : parts_.boxes[i];
     }
 
-    /// Calls `visit(block)` for each block of box `i`, if blocks are dealt out; else for the whole
-    /// box.
+    /// Calls `visit(block)` for each block of box `i`; if the box is not block-cyclic, for the box.
     constexpr void for_each_block_of(std::size_t i, auto&& visit) const {
         for_each_block((*this)[i], cycles(i), visit);
     }
 
-    /// The block of box `i` that has an element, or the whole box.
+    /// The block of box `i` that contains an element; if the box is not block-cyclic, the box.
     ///
     /// \pre the element is in box `i`
     constexpr box block_at(std::size_t i, index_vector const& position) const {
@@ -151,7 +151,7 @@ public:
         return grid_ ? grid_->replicas() : grids_ ? grids_->replicas(i) : parts_.replicas(i);
     }
 
-    /// The most replicas that a box has.
+    /// The largest number of replicas of a box.
     constexpr std::size_t most_replicas() const { return most_replicas_; }
 
     /// Replica `which` of box `i`.
@@ -163,8 +163,8 @@ public:
                         : parts_.replica(i, which);
     }
 
-    /// Calls `visit(i, common)` for each box that shares elements with `region`, for each block of
-    /// it if blocks are dealt out; `common` are the shared elements.
+    /// Calls `visit(i, common)` for each box that shares elements with `region`, and for each block
+    /// of a block-cyclic box; `common` is the box of shared elements.
     constexpr void for_each_overlap(box const& region, auto&& visit) const {
         if (grid_)
             grid_->for_each_overlap(region, visit);
@@ -179,11 +179,11 @@ public:
             });
     }
 
-    /// The replica of box `i` that sends to the holder `target` at that turn. The answer equals
-    /// `choose_replica`'s; it is computed by arithmetic if there are grids and a node does not
-    /// exceed the replicas.
+    /// The replica of box `i` that sends to the holder `target` at that turn: the result of
+    /// `choose_replica`. With grids, it is computed by arithmetic if a node has no more processes
+    /// than the box has replicas.
     ///
-    /// \pre `shards` are the shards of this index, or others of equal geometry
+    /// \pre `shards` have the geometry of this index
     constexpr std::size_t choose(std::size_t i, tensor_shards const& shards, holder_t target,
                                  std::uint64_t turn, plan_options const& options) const {
         if (replicas(i) == 1)
@@ -200,13 +200,13 @@ public:
 
     constexpr bool is_computed() const { return grid_ || grids_; }
 
-    /// True if `choose` does not look at each replica of box `i`.
+    /// Whether `choose` works without a look at each replica of box `i`.
     constexpr bool computes_choice(std::size_t i, plan_options const& options) const {
         return is_computed() && options.processes == 0 && !options.shared_sources &&
                options.processes_per_node <= replicas(i);
     }
 
-    /// The numbers of the boxes of a shard, one after the other, if they are computed.
+    /// The number of a shard's first box; its other boxes have the following numbers.
     ///
     /// \pre `is_computed()`
     constexpr std::uint32_t first_box(std::size_t shard) const {
@@ -218,9 +218,9 @@ public:
         return reshard::detail::find_overlap(parts_.boxes, parts_.cycles);
     }
 
-    /// The axes along which box `i` is blocks.
+    /// The axes along which box `i` is block-cyclic.
     constexpr axis_cycles cycles(std::size_t i) const {
-        // g++ 12 frees a constant twice that a conditional expression chooses.
+        // g++ 12 frees a constant twice if a conditional expression chooses it.
         if (grid_)
             return grid_->cycles_at(i);
         if (grids_)
@@ -228,9 +228,9 @@ public:
         return parts_.cycles_of(i);
     }
 
-    /// True if each box is a shard, with all its blocks.
+    /// Whether each box is a shard with all of its blocks.
     constexpr bool has_whole_shards() const { return has_whole_shards_; }
-    /// True if a box is blocks.
+    /// Whether a box is block-cyclic.
     constexpr bool has_cycles() const { return has_cycles_; }
 
 private:
@@ -243,7 +243,7 @@ private:
         return most;
     }
 
-    /// The replica of box `i` that a holder has, if any.
+    /// The replica of box `i` that a holder has, or std::nullopt.
     static constexpr std::optional<std::size_t>
     replica_held(std::size_t i, tensor_shards const& shards, holder_t holder) {
         if (shards.grids())
@@ -254,7 +254,7 @@ private:
         return shards.grid()->replica_of(*shard);
     }
 
-    /// A replica on the node of `target`, if there is one. Several of them take turns.
+    /// A replica on the node of `target`, or std::nullopt. If there are several, they take turns.
     static constexpr std::optional<std::size_t> near_replica(std::size_t i,
                                                              tensor_shards const& shards,
                                                              holder_t target, std::uint64_t turn,

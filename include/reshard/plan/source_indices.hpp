@@ -14,12 +14,12 @@
 #include <utility>
 
 /// \file
-/// The search trees of all source tensors, one for all tensors with the same shards.
+/// The search trees of all source tensors; tensors with the same shards share a tree.
 
 namespace reshard::detail {
 
-/// Classifies things 0 to `count - 1` by keys: `visit_key(i, visit)` calls `visit(number)` for each
-/// number of the key, in order.
+/// Classifies items 0 to `count - 1` by keys: `visit_key(i, visit)` calls `visit(number)` for each
+/// number of item `i`'s key, in order.
 constexpr equal_classes classify_by_key(std::size_t count, auto&& visit_key) {
     vector<std::uint64_t> digests, keys[2];
     digests.reserve(count);
@@ -37,8 +37,8 @@ constexpr equal_classes classify_by_key(std::size_t count, auto&& visit_key) {
     });
 }
 
-/// For each piece, the first piece with the same source. Tensors with equal results repeat
-/// their sources at the same positions, so planning them by number gives the same plan.
+/// For each piece, the first piece with the same source. If two tensors have equal results, their
+/// pieces repeat sources at the same positions, so both have the same plan by number.
 constexpr vector<std::uint32_t> first_uses(piece_list const& pieces) {
     vector<std::pair<key_id, std::uint32_t>> uses;
     for (std::uint32_t i = 0; i < pieces.size(); ++i)
@@ -52,7 +52,7 @@ constexpr vector<std::uint32_t> first_uses(piece_list const& pieces) {
     return first;
 }
 
-/// The shards of one side, each once, and which of them have equal geometry.
+/// The distinct shards of one side, and which of them have equal geometry.
 ///
 /// A tensor refers to its `spread`, which other tensors may share. Spreads with the same boxes are
 /// one kind, regardless of their holders.
@@ -80,7 +80,7 @@ public:
     constexpr std::uint32_t first_tensor(std::uint32_t spread) const { return first_[spread]; }
 
 private:
-    /// Adds a tensor. `number` is that of its spread, or `no_spread`.
+    /// Adds a tensor; `number` is the number of its spread, or `no_spread`.
     constexpr void add(tensor_shards const& shards, std::uint32_t number,
                        vector<std::uint32_t>& spread_of_number) {
         auto const next = static_cast<std::uint32_t>(spreads_.size());
@@ -117,10 +117,10 @@ private:
     equal_classes kinds_;             ///< of spreads
 };
 
-/// A `shard_index` for each source tensor; tensors with the same shards and holders share one.
+/// A `shard_index` for each source tensor; tensors whose shards have equal geometry share it.
 class source_indices {
 public:
-    /// \throws error with errc::overlap if shards share elements without being replicas
+    /// \throws error with errc::overlap if shards that are not replicas share elements
     constexpr explicit source_indices(plan_problem const& problem)
         : problem_(problem), kinds_(problem.sources) {
         for (std::uint32_t const spread : kinds_.representatives())
@@ -132,13 +132,12 @@ public:
         return indices_[kinds_.kind(spread)];
     }
 
-    /// Equal for tensors with the same shards, and only for these.
+    /// Equal for tensors whose shards have equal geometry, and only for these.
     constexpr std::uint32_t kind(key_id source) const { return kinds_.kind(kinds_.spread(source)); }
 
     constexpr shard_kinds const& kinds() const { return kinds_; }
 
-    /// The values of `number_of(holder)` for the holders of a source's box, ascending and each
-    /// once.
+    /// The distinct values of `number_of(holder)` for the holders of a source's box, ascending.
     constexpr vector<holder_t> senders_of(key_id source, std::uint32_t box,
                                           auto&& number_of) const {
         vector<holder_t> senders;
@@ -151,7 +150,7 @@ public:
         return senders;
     }
 
-    /// True if there is a choice of senders.
+    /// Whether several senders are possible for a box.
     constexpr bool have_replicas() const {
         return std::any_of(indices_.begin(), indices_.end(),
                            [](shard_index const& index) { return index.most_replicas() > 1; });
@@ -163,7 +162,7 @@ private:
         auto const fault = index.find_overlap();
         if (!fault)
             return index;
-        if (index.has_cycles()) // one rank may list the blocks that another has as one shard
+        if (index.has_cycles()) // one rank may list blocks that another rank has as one shard
             return index_spread(spread, true);
         fail_overlap(problem_.sources[kinds_.first_tensor(spread)], index, *fault);
     }

@@ -14,13 +14,13 @@
 #include <utility>
 
 /// \file
-/// The subplan that the maker of a plan sends to a source holder.
+/// The subplan that the planner of a job sends to a source holder.
 
 namespace reshard::detail {
 
-/// Transfers from a larger plan, with separate numbers for targets, patterns, chains and sources.
+/// Transfers from a larger plan, with new numbers for targets, patterns, chains and sources.
 struct subplan {
-    vector<key_id> sources; ///< by source key of `part`: its number in the larger plan
+    vector<key_id> sources; ///< by source key of `part`: the number in the larger plan
     plan part;
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.sources, self.part); }
@@ -81,9 +81,9 @@ private:
     std::map<key_id, key_id> numbers_;
 };
 
-/// The transfers that holders other than `target` give to it, by source holder.
+/// The transfers that holders other than `target` send to it, by source holder.
 ///
-/// \post the transfers of each part are in the order of `plan`
+/// \post the transfers of each subplan are in the order of `plan`
 inline std::map<holder_t, subplan> subplans_of(plan const& plan, holder_t target) {
     std::map<holder_t, subplan_builder> receivers;
     for (transfer const& moved : plan.transfers)
@@ -95,7 +95,7 @@ inline std::map<holder_t, subplan> subplans_of(plan const& plan, holder_t target
     return parts;
 }
 
-/// Adds transfers received from others, as transfers of separate targets.
+/// Adds transfers that other holders sent, as transfers of separate targets.
 ///
 /// \pre the sources of `subplan` are keys of `plan`
 inline void append(plan& plan, subplan subplan) {

@@ -15,7 +15,7 @@
 #include <utility>
 
 /// \file
-/// Finds target shards that want the same elements, and the stripes in which nodes get these.
+/// Finds target shards that want the same elements, and the stripes in which nodes receive these.
 
 namespace reshard::detail {
 
@@ -29,7 +29,7 @@ public:
             number_listed(shards);
     }
 
-    /// `none` if the shard has no such part.
+    /// `none` if the shard has no box of that number.
     constexpr std::uint32_t number(std::uint32_t shard, std::uint8_t part) const {
         if (index_.is_computed())
             return index_.first_box(shard) + part;
@@ -37,10 +37,10 @@ public:
         return index < first_[shard + 1] ? numbers_[index] : none;
     }
 
-    /// The number of shards that have the box with that number.
+    /// The number of shards with the box `box`.
     constexpr std::size_t holders(std::uint32_t box) const { return index_.replicas(box); }
 
-    /// Calls `visit(shard_part)` for all shards that have the box with that number.
+    /// Calls `visit(shard_part)` for all shards with the box `box`.
     constexpr void for_each_holder(std::uint32_t box, auto&& visit) const {
         for (std::size_t i = 0; i < index_.replicas(box); ++i)
             visit(index_.replica(box, i));
@@ -64,8 +64,8 @@ private:
     }
 
     shard_index index_;
-    vector<std::uint32_t> first_;   ///< by shard; of listed shards
-    vector<std::uint32_t> numbers_; ///< by part
+    vector<std::uint32_t> first_;   ///< by shard, if shards are listed
+    vector<std::uint32_t> numbers_; ///< by part, if shards are listed
 };
 
 /// The first source of a tensor, if holders want elements of it.
@@ -74,15 +74,15 @@ constexpr key_id first_source(target_side const& target) {
                                                                        : zero_source;
 }
 
-/// The stripes in which relayed tensors enter a node. If several of its ranks want the same
-/// elements, each of them gets one stripe from outside, and the others get that from this rank.
+/// The stripes in which relayed tensors enter a node. If several ranks of the node want the same
+/// elements, each of them gets one stripe from outside, and passes it on to the others.
 ///
-/// Of many tensors with equal sources each one is in one stripe, and what remains of them is cut.
-/// If there are many different sources, all tensors of one source are in the same stripe. So few
-/// trees of relays are needed.
+/// Each of many tensors with equal sources is in one stripe; if their number is not a multiple of
+/// the stripes, the last ones are cut. If there are many different sources, all tensors of one
+/// source are in the same stripe. So there are few trees of relays.
 class tensor_stripes {
 public:
-    /// Without relays: each tensor is whole.
+    /// Without relays: no tensor is cut.
     constexpr tensor_stripes() = default;
 
     constexpr tensor_stripes(plan_problem const& problem, plan_options const& options,
@@ -98,7 +98,7 @@ public:
             choose(problem, sources, targets);
     }
 
-    /// The stripe of a tensor, or the first one if it is cut.
+    /// The stripe of a tensor; if the tensor is cut, its first stripe.
     constexpr std::uint32_t first(std::uint32_t tensor) const {
         return first_.empty() ? 0 : first_[tensor];
     }
@@ -108,20 +108,20 @@ public:
         return counts_.empty() ? 1 : counts_[spread];
     }
 
-    /// True if some tensors may be cut.
+    /// Whether tensors may be cut.
     constexpr bool any() const { return !cuts_.empty(); }
 
-    /// The number of stripes into which a tensor is cut; 1 if it is not.
+    /// The number of stripes into which a tensor is cut; 1 if it is not cut.
     constexpr std::uint32_t cuts(std::uint32_t tensor) const {
         return cuts_.empty() ? 1 : cuts_[tensor];
     }
 
 private:
-    /// Tensors with one source spread, together.
+    /// All tensors with one source spread.
     struct group {
         std::uint32_t tensors = 0;
         std::uint32_t stripes = 1;
-        double bytes = 0; ///< that a receiver gets
+        double bytes = 0; ///< bytes that a receiver gets
         std::optional<std::uint32_t> stripe = {};
     };
 
@@ -174,7 +174,8 @@ private:
             }
     }
 
-    /// Gives each group that is small beside a stripe the emptiest stripe, large ones first.
+    /// Gives each group that is small compared with a stripe the least loaded stripe, beginning
+    /// with the largest group.
     static constexpr void assign_small(vector<group>& groups) {
         double sum = 0;
         std::uint32_t most = 1;
@@ -198,7 +199,7 @@ private:
 
     plan_options options_;
     vector<std::uint32_t> counts_; ///< by target spread; empty without relays
-    vector<std::uint32_t> first_;  ///< by tensor, here and below; empty with one stripe
+    vector<std::uint32_t> first_;  ///< by tensor, here and below; empty with only one stripe
     vector<std::uint32_t> cuts_;
 };
 

@@ -18,14 +18,14 @@
 
 namespace reshard::detail {
 
-/// The boxes that a scope could give, and the shards that it wants.
+/// The boxes that a scope could send, and the shards that it wants.
 struct scope_parts {
     using numbers = vector<std::uint32_t>;
 
-    /// For each spread of the sources, the boxes of its `shard_index` that a holder in the scope
-    /// holds. Empty if no holder outside the scope gets elements.
+    /// For each spread of the sources: the boxes of its `shard_index` that a holder in the scope
+    /// has. Empty if no holder outside the scope receives elements.
     vector<numbers> given;
-    /// For each spread of the targets, the shards that a holder in the scope wants.
+    /// For each spread of the targets: the shards that a holder in the scope wants.
     vector<numbers> wanted;
 
     constexpr scope_parts(plan_scope const& scope, plan_options const& options,
@@ -41,14 +41,14 @@ struct scope_parts {
     }
 
 private:
-    /// The different boxes among the shards of some holders, ascending.
+    /// The distinct boxes of some holders' shards, ascending.
     static constexpr numbers boxes_of(tensor_shards const& shards, shard_index const& index,
                                       holder_set const& holders) {
         numbers boxes;
         if (index.is_computed()) {
             for (std::uint32_t const shard : shards_of(shards, holders)) {
                 std::uint32_t const first = index.first_box(shard);
-                std::size_t const count = // blocks have one number together
+                std::size_t const count = // all blocks of a shard have one number
                     shards.flat(shard) ? shards.boxes(shard).size() : 1;
                 for (std::uint32_t number = 0; number < count; ++number)
                     boxes.push_back(first + number);
@@ -84,9 +84,9 @@ private:
 };
 
 /// Target tensors by kind. Tensors of a kind have equal shards in the scope and are made in the
-/// same way from equal sources. Tensors without transfers in the scope are idle, and are one kind.
+/// same way from equal sources. Tensors without transfers in the scope are idle, and form one kind.
 ///
-/// Refers to its arguments, which must live as long.
+/// Refers to its arguments, which must outlive it.
 class target_kinds {
 public:
     using numbers = scope_parts::numbers;
@@ -101,7 +101,7 @@ public:
             target_digests_.push_back(digest_of(targets.kind(i), numbers_in_scope.wanted[i]));
     }
 
-    /// The kinds, numbered; the kind of idle tensors comes last.
+    /// The classes of tensors by kind; the class of idle tensors comes last.
     constexpr equal_classes classes() const {
         numbers busy;
         vector<std::uint64_t> digests;
@@ -132,17 +132,17 @@ public:
         return result;
     }
 
-    /// The shards of target tensor `t` that somebody in the scope wants.
+    /// The shards of target tensor `t` that a holder in the scope wants.
     constexpr numbers const& wanted(std::uint32_t t) const {
         return parts_.wanted[targets_.spread(t)];
     }
 
-    /// The boxes of a source tensor that somebody in the scope gives.
+    /// The boxes of a source tensor that a holder in the scope could send.
     constexpr numbers const& given(key_id source) const {
         return parts_.given[sources_.kinds().spread(source)];
     }
 
-    /// True if no transfer of target tensor `t` is in the scope.
+    /// Whether no transfer of target tensor `t` is in the scope.
     constexpr bool is_idle(std::uint32_t t) const {
         target_side const& target = problem_.targets[t];
         if (target.added)
@@ -155,7 +155,7 @@ public:
         return !is_given;
     }
 
-    /// A digest of everything that `same_kind` compares. One tensor may have thousands of parts
+    /// A digest of all values that `same_kind` compares. One tensor may have thousands of pieces
     /// that differ only in their offsets.
     ///
     /// \pre `!is_idle(t)`
@@ -163,7 +163,7 @@ public:
         hasher digest;
         target_side const& target = problem_.targets[t];
         digest.add(target_digests_[targets_.spread(t)]);
-        if (target.pieces->is_whole()) { // nearly all, in a large model
+        if (target.pieces->is_whole()) { // nearly all tensors of a large model
             key_id const source = target.pieces->source(0);
             digest.add(source == zero_source ? 0 : digest_of_source(source));
             digest.add(axes_of(target.pieces->whole_order(), target.pieces->ndim()));
@@ -185,7 +185,7 @@ public:
         return digest.value();
     }
 
-    /// True if target tensors `a` and `b` have the same cuts, by number.
+    /// Whether target tensors `a` and `b` have the same cuts, by number.
     ///
     /// \pre neither tensor is idle
     constexpr bool same_kind(std::uint32_t a, std::uint32_t b) const {
@@ -195,7 +195,8 @@ public:
             return false;
         if (x.is_whole())
             return x.whole_order() == y.whole_order() &&
-                   std::ranges::equal(x.whole_extent(), y.whole_extent()) &&
+                   std::equal(x.whole_extent().begin(), x.whole_extent().end(),
+                              y.whole_extent().begin(), y.whole_extent().end()) &&
                    same_source(x.source(0), y.source(0));
         for (std::size_t i = 0; i < x.size(); ++i)
             if (!same_piece(x[i], y[i]))
@@ -221,7 +222,7 @@ private:
         return source_digests_[sources_.kinds().spread(source)];
     }
 
-    /// True if two spreads are of one kind and have the same parts in the scope.
+    /// Whether two spreads are of one kind and have the same numbers in the scope.
     static constexpr bool same_parts(shard_kinds const& kinds,
                                      vector<numbers> const& numbers_in_scope, std::uint32_t a,
                                      std::uint32_t b) {

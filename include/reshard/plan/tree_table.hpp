@@ -17,15 +17,16 @@
 #include <utility>
 
 /// \file
-/// Stores trees and lists of receivers once each, without looking at every receiver of every tree.
+/// Stores each tree and each list of receivers once, without a look at every receiver of every
+/// tree.
 
 namespace reshard::detail {
 
-/// Numbers trees and the lists of receivers that they share.
+/// Numbers trees, and the lists of receivers that the trees share.
 ///
-/// A list is sorted by node. On each node it is sorted by process, but it may begin at any of them
-/// and goes round. So the receivers on some nodes are few parts of the list, wherever a tree
-/// begins. Refers to the options, which must live as long.
+/// A list is sorted by node. On each node it is sorted by process, in a cycle that may begin at any
+/// process. So the receivers on some nodes are a few ranges of the list, for any first receiver of
+/// a tree. Refers to the options, which must outlive it.
 class tree_table {
 public:
     static constexpr std::uint32_t none = 0xffffffff;
@@ -34,9 +35,9 @@ public:
 
     constexpr relay_trees const& trees() const { return trees_; }
 
-    /// The number of a list.
+    /// Adds a list if it is new, and returns its number.
     ///
-    /// \pre different processes play the holders, which are sorted as above
+    /// \pre no process plays two of the holders, and they are sorted as above
     constexpr std::uint32_t add_list(vector<holder_t> holders) {
         vector<std::uint64_t> sums = sums_of_digests(holders);
         std::uint32_t const number =
@@ -50,11 +51,12 @@ public:
         return number;
     }
 
-    /// The number of the tree of a list's holders that are on none of the nodes `near`. They are
-    /// ordered from after the source on. `none` for fewer than two holders.
+    /// Adds the tree of a list's holders that are not on the nodes `near`, if it is new, and
+    /// returns its number. The tree begins after the source. `none` if there are fewer than two
+    /// such holders.
     ///
-    /// \param chunks the chunks that a holder gets
-    /// \pre   `near` is sorted, without duplicates, and has the source's node
+    /// \param chunks the number of chunks that a holder receives
+    /// \pre   `near` is sorted and distinct, and has the source's node
     constexpr std::uint32_t add_tree(holder_t source, std::uint32_t list, vector<holder_t> near,
                                      std::size_t chunks) {
         std::rotate(near.begin(), std::find(near.begin(), near.end(), options_.node_of(source)),
@@ -73,14 +75,14 @@ public:
         return number;
     }
 
-    /// The position of a holder in a list, if any.
+    /// The position of a holder in a list, or std::nullopt.
     constexpr std::optional<std::uint32_t> place_in_list(std::uint32_t list,
                                                          holder_t holder) const {
         auto const [first, last] = range_of(list, options_.node_of(holder));
         if (first == last)
             return std::nullopt;
         std::span const listed = std::span(trees_.lists[list]).subspan(first, last - first);
-        auto const after_first = [&](holder_t index) { // counted round
+        auto const after_first = [&](holder_t index) { // cyclically
             return options_.process_of(index) - options_.process_of(listed[0]);
         };
         auto const at =
@@ -91,7 +93,7 @@ public:
                    : std::nullopt;
     }
 
-    /// The position of a holder in a tree, if any.
+    /// The position of a holder in a tree, or std::nullopt.
     constexpr std::optional<std::uint32_t> place_in_tree(std::uint32_t number,
                                                          holder_t holder) const {
         stored_tree const& tree = trees_.trees[number];
@@ -99,7 +101,7 @@ public:
         if (!listed)
             return std::nullopt;
         std::size_t const size = trees_.lists[tree.list].size();
-        auto const after_first = [&](std::size_t index) { // counted round
+        auto const after_first = [&](std::size_t index) { // cyclically
             return (index + size - tree.runs[0].first) % size;
         };
         auto const run = std::ranges::upper_bound(
@@ -114,7 +116,7 @@ public:
     }
 
 private:
-    /// Adds the receivers between each node of `near` and the next one. Returns a digest of them
+    /// Adds the receivers between each node of `near` and the next node. Returns a digest of them
     /// that does not depend on the list.
     constexpr std::uint64_t add_far(stored_tree& tree, vector<holder_t> const& near) const {
         vector<std::uint64_t> const& sums = sums_[tree.list];
@@ -130,8 +132,8 @@ private:
         return digest;
     }
 
-    /// Adds the receivers from `first` on and before `last`, counted cyclically. Receivers right
-    /// after the last run extend it.
+    /// Adds the receivers in the cyclic range `[first, last)`. They extend the last run if they
+    /// follow it directly.
     static constexpr void add_run(stored_tree& tree, std::size_t first, std::size_t last,
                                   std::size_t listed) {
         if (first == last)
@@ -142,7 +144,7 @@ private:
         tree.size += static_cast<std::uint32_t>(last - first);
     }
 
-    /// The range of a node's holders in a list: from the first position on, and before the last.
+    /// The range of a node's holders in a list: the first position, and the end.
     constexpr std::pair<std::size_t, std::size_t> range_of(std::uint32_t list,
                                                            holder_t node) const {
         vector<holder_t> const& holders = trees_.lists[list];
@@ -156,7 +158,7 @@ private:
     relay_trees trees_;
     class_table list_numbers_;
     class_table tree_numbers_;
-    vector<vector<std::uint64_t>> sums_; ///< sums of its first holders' digests
+    vector<vector<std::uint64_t>> sums_; ///< by list: sums of the first holders' digests
 };
 
 } // namespace reshard::detail

@@ -14,24 +14,24 @@
 #include <string_view>
 
 /// \file
-/// The traffic of a typed plan, rank by rank, and its cost: for a `static_assert`.
+/// The traffic of a typed plan by rank, and its cost: for a `static_assert`.
 
 namespace reshard {
 
 namespace detail {
 
-/// The numbers of the ranks that a plan is between.
+/// The number of ranks of a plan's layouts.
 template <class Plan>
 inline constexpr std::size_t rank_count_of =
     std::max<std::size_t>(Plan::source_layout::rank_end, Plan::target_layout::rank_end);
 
-/// The traffic between `Ranks` ranks; sums are made of a few steps a rank, since compilers count
-/// the steps of a constant.
+/// The traffic between `Ranks` ranks. A sum takes only a few steps for each rank, because compilers
+/// limit the steps of a constant.
 template <std::size_t Ranks>
 struct traffic {
     index_t transfers = 0;
     std::array<index_t, Ranks> bytes_local{}, bytes_in{}, bytes_out{};
-    std::array<std::uint64_t, (Ranks * Ranks + 63) / 64> messages{}; ///< a bit: from rank to rank
+    std::array<std::uint64_t, (Ranks * Ranks + 63) / 64> messages{}; ///< a bit for each pair
 
     constexpr void add(holder_t source, holder_t target, index_t bytes) {
         ++transfers;
@@ -64,7 +64,7 @@ struct traffic {
 
 template <std::size_t Ranks>
 struct traffic_with {
-    /// The traffic of a pattern, counted once for all tensors that have it.
+    /// The traffic of a pattern, counted once for all tensors with that pattern.
     template <class Pattern>
     struct of {
         static constexpr traffic<Ranks> value = [] {
@@ -82,8 +82,8 @@ inline constexpr auto traffic_by_target =
     Plan::template by_target<traffic_with<rank_count_of<Plan>>::template of,
                              traffic<rank_count_of<Plan>>>();
 
-/// The traffic of the target tensors from `First` to `Last` of a plan: halves are separate
-/// constants, so that none takes many steps, for any number of tensors.
+/// The traffic of a plan's target tensors in `[First, Last)`. Each half is a separate constant, so
+/// that no constant takes many steps, for any number of tensors.
 template <class Plan, std::size_t First = 0, std::size_t Last = Plan::size>
 inline constexpr traffic<rank_count_of<Plan>> traffic_of = [] {
     using result = traffic<rank_count_of<Plan>>;
@@ -99,7 +99,7 @@ inline constexpr traffic<rank_count_of<Plan>> traffic_of = [] {
     return sum;
 }();
 
-/// Counts what passes between each pair of ranks as `cost_of` of a plan does.
+/// Counts the traffic between each pair of ranks in the same way as `cost_of` of a plan.
 template <std::size_t Ranks>
 constexpr plan_cost cost_of(traffic<Ranks> const& traffic) {
     constexpr std::string_view all_bytes = "the bytes of all transfers";
@@ -133,16 +133,16 @@ constexpr plan_cost cost_of(traffic<Ranks> const& traffic) {
 /// ```
 template <class Plan>
 constexpr plan_cost cost_of() {
-    constexpr std::size_t targets = Plan::size; // an error of the plan names the caller
+    constexpr std::size_t targets = Plan::size; // an error of the plan names the caller here
     return detail::cost_of(detail::traffic_of<Plan, 0, targets>);
 }
 
 namespace typed {
 
-/// The bytes that one rank gives another of one tensor for another one, by their indices in the
-/// layouts.
+/// The bytes of one source tensor that one rank sends to another for one target tensor. Tensors are
+/// indices in the layouts.
 struct transfer {
-    std::size_t source = 0; ///< of no meaning for zeros
+    std::size_t source = 0; ///< ignored for zeros
     std::size_t target = 0;
     holder_t source_holder = detail::no_holder; ///< `no_holder`: zeros
     holder_t target_holder = 0;
@@ -151,9 +151,9 @@ struct transfer {
     constexpr bool operator==(transfer const&) const = default;
 };
 
-/// What one rank gives and gets, by target tensor: its plan.
+/// The transfers that one rank sends or receives, by target tensor: its plan.
 ///
-/// \pre `rank` is one of either layout
+/// \pre `rank` is a rank of either layout
 template <class Plan>
 constexpr vector<transfer> transfers_of(holder_t rank) {
     auto const contents = Plan::contents();

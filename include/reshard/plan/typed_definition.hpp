@@ -17,11 +17,11 @@
 #include <utility>
 
 /// \file
-/// The definition of a target tensor, as a type, and the sentences for errors.
+/// The definition of a target tensor as a type, and the texts of errors.
 
 namespace reshard::typed {
 
-/// Defines the target tensor `Key` as the result of the typed expression.
+/// Defines the target tensor `Key` as the result of a typed expression.
 template <detail::fixed_string Key, expression Value>
 struct definition {
     using value_type = Value;
@@ -33,17 +33,17 @@ struct definition {
 
 namespace reshard::detail {
 
-/// The tensor of that key without its key, or null.
+/// The kind of the tensor with that key, or null.
 template <class Layout>
 constexpr typed::kind const* kind_of_key(hashed_key const& key) {
     std::size_t const index = Layout::keys.find(key);
     return index < Layout::keys.size() ? Layout::kinds[index] : nullptr;
 }
 
-/// How a tensor is not the one that is meant.
+/// How a tensor of a layout differs from the tensor that a plan refers to.
 enum class misfit { none, missing, other_shape, other_dtype, twice };
 
-/// Who means it.
+/// The origin of the reference: a typed source, a definition, or the name of a target tensor.
 enum class meant_by { source, definition, name };
 
 constexpr misfit compare(typed::kind const* there, index_vector const& shape, data_type dtype) {
@@ -53,7 +53,7 @@ constexpr misfit compare(typed::kind const* there, index_vector const& shape, da
                                    : misfit::none;
 }
 
-/// A rule of plans: by none is a tensor meant that does not fit so.
+/// A rule of plans: the tensor that `whom` refers to must not differ in the way `how`.
 struct plan_rule {
     meant_by whom;
     misfit how;
@@ -92,14 +92,14 @@ consteval bool check_rule(broken<Rule, Facts...>) {
     return true;
 }
 
-/// A tensor of that kind.
+/// The shape and data type of a kind of tensor, as members.
 template <typed::kind const* Kind>
 struct of_kind {
     static constexpr index_vector shape = Kind->shape;
     static constexpr data_type dtype = Kind->dtype;
 };
 
-/// The rule with its facts, if a tensor `Actual` has to be `Wanted`.
+/// The broken rule with its facts, for a tensor `Actual` that has to be `Wanted`.
 template <plan_rule Rule, class Key, typed::kind const* Wanted, class Actual>
 consteval auto broken_by_tensor_of_plan() {
     if constexpr (Rule.how == misfit::missing)
@@ -113,7 +113,7 @@ consteval auto broken_by_tensor_of_plan() {
 template <fixed_string Key, class T, index_vector Shape>
 of_key<Key> key_fact_of(typed::source<Key, T, Shape>);
 
-/// How one of the source tensors of a definition does not fit, and which one.
+/// The first mismatch of a definition's source tensors, and the index of that source.
 template <class Source, class... Named>
 constexpr std::pair<misfit, std::size_t> compare_sources(boost::mp11::mp_list<Named...>) {
     std::array<misfit, sizeof...(Named)> const all{
@@ -124,7 +124,7 @@ constexpr std::pair<misfit, std::size_t> compare_sources(boost::mp11::mp_list<Na
     return {misfit::none, 0};
 }
 
-/// How a definition does not fit, its own tensor first.
+/// The mismatch of a definition: first of its target, then of its sources.
 template <class Source, class Target, class Definition>
 struct fit_of_definition {
     using value = typename Definition::value_type;
@@ -147,7 +147,8 @@ struct fit_of_definition {
     }
 };
 
-/// The first target tensor without a definition that is no source tensor, and how; or none.
+/// The first mismatch of a target tensor without a definition and the source tensor of its key;
+/// `misfit::none` if there is no mismatch.
 template <class Source, class Target, class... Definitions>
 constexpr std::pair<misfit, std::size_t> compare_by_name() {
     constexpr typed_keys<sizeof...(Definitions)> defined(
@@ -163,7 +164,7 @@ constexpr std::pair<misfit, std::size_t> compare_by_name() {
     return {misfit::none, 0};
 }
 
-/// What keeps layouts and definitions from being a plan.
+/// The first rule that layouts and definitions break, or `no_rule_broken`.
 template <class Source, class Target, class... Definitions>
 consteval auto broken_by_plan() {
     using all = boost::mp11::mp_list<Definitions...>;
@@ -196,10 +197,10 @@ template <class Source, class Target, class... Definitions>
 concept is_plan =
     std::same_as<decltype(broken_by_plan<Source, Target, Definitions...>()), no_rule_broken>;
 
-/// Both sides of a plan that moves nothing.
+/// Both sides of a plan without transfers.
 struct no_tensors : typed::layout<mesh{}> {};
 
-/// The source tensor of a layout, as an expression.
+/// The source tensor `Key` of a layout, as an expression.
 template <class Layout, fixed_string Key>
 struct source_in {
     static constexpr std::size_t position = Layout::keys.find(hashed_key(Key.view()));
@@ -212,11 +213,11 @@ struct source_in {
                   "typed::source_of names a tensor that the layout does not have");
 };
 
-/// A type that says of each tensor of a target what it is, such as `typed::program`.
+/// A type that defines each tensor of a target, such as `typed::program`.
 template <class T>
 concept program_type = requires { T::statements; };
 
-/// A list of the definition of a tensor, or an empty one for the source tensor of its key.
+/// A list with the definition of a tensor; empty if the tensor is the source tensor of its key.
 template <class Tensor, class Value>
 struct tensor_definition {
     using type = boost::mp11::mp_list<>;
@@ -234,7 +235,7 @@ auto definitions_of(boost::mp11::mp_list<Tensors...>, std::index_sequence<I...>)
         boost::mp11::mp_list<>,
         typename tensor_definition<Tensors, decltype(Values::template value_of<I>())>::type...>;
 
-/// The definitions of all tensors that a program makes; none if it is wrong.
+/// The definitions of all tensors that a program makes; empty if the program has an error.
 template <class Target, class Values, bool IsRight = Values::is_right>
 struct program_definitions {
     static constexpr bool is_right = true;
@@ -248,7 +249,7 @@ struct program_definitions<Target, Values, false> {
     using type = boost::mp11::mp_list<>;
 };
 
-/// A definition, or all of a program, as a list.
+/// A list of one definition, or of all definitions of a program.
 template <class Source, class Target, class Item>
 struct definition_list {
     static constexpr bool is_right = true;
@@ -263,7 +264,7 @@ struct definition_list<Source, Target, Program>
 
 namespace reshard::typed {
 
-/// The tensor of that key of a typed layout, as an expression.
+/// The tensor `Key` of a typed layout, as an expression.
 template <class Layout, detail::fixed_string Key>
 using source_of = typename detail::source_in<Layout, Key>::type;
 

@@ -20,11 +20,11 @@
 #include <utility>
 
 /// \file
-/// The plan from one typed layout to another as a type; tensors of a kind are planned once.
+/// The plan from one typed layout to another, as a type; tensors of a kind are planned once.
 
 namespace reshard::detail {
 
-/// What `kind_transfers` becomes when it has to outlive its making.
+/// The contents of `kind_transfers` in arrays, as a constant needs them.
 template <std::size_t Transfers, std::size_t Forms, std::size_t Chains>
 struct kind_table {
     std::size_t transfer_count, form_count, chain_count;
@@ -54,8 +54,8 @@ struct kind_table {
     }
 };
 
-/// The expression of a tensor of that kind whose sources are of those kinds; `void` is the source
-/// itself.
+/// The expression that makes a tensor from sources of the given kinds; if `Value` is `void`, the
+/// source tensor itself.
 template <class Value>
 constexpr expression expression_of(vector<typed::kind const*> const& sources) {
     if constexpr (std::is_void_v<Value>) {
@@ -68,7 +68,7 @@ constexpr expression expression_of(vector<typed::kind const*> const& sources) {
     }
 }
 
-/// Plans a tensor of that kind.
+/// Plans a tensor of kind `target`.
 template <class Value>
 constexpr kind_transfers plan_kind(typed::kind const& target,
                                    vector<typed::kind const*> const& sources) {
@@ -94,14 +94,14 @@ constexpr kind_transfers plan_kind(typed::kind const& target,
 
 namespace reshard::typed {
 
-/// All transfers that make tensors of the kind `Target` of tensors of the kinds `Sources`:
+/// All transfers that make tensors of the kind `Target` from tensors of the kinds `Sources`, as
 /// constants.
 ///
-/// `Value` is the typed expression without keys, `void` for the one source as it is. Whatever the
-/// keys, equal kinds and expressions are one type, so that the compiler plans them once.
+/// `Value` is the typed expression without keys, or `void` for a copy of the only source. Equal
+/// kinds and expressions are one type for any keys, so that the compiler plans them once.
 template <kind const* Target, class Value, kind const*... Sources>
 class pattern {
-    /// Mostly the first attempt is large enough.
+    /// Usually large enough.
     static constexpr detail::kind_table<64, 8, 2> small_{
         detail::plan_kind<Value>(*Target, {Sources...})};
 
@@ -119,7 +119,7 @@ class pattern {
 public:
     static constexpr detail::pattern_content value = table().content();
 
-    /// The bytes that one of the transfers puts on the wire.
+    /// The bytes of a transfer on the wire.
     static constexpr index_t wire_bytes(detail::typed_transfer const& t) {
         constexpr std::array<data_type, sizeof...(Sources) + 1> sources{Sources->dtype...,
                                                                         Target->dtype};
@@ -137,11 +137,11 @@ namespace reshard::detail {
 /// The source tensors of each target tensor.
 template <std::size_t Targets, std::size_t Total>
 struct operand_table {
-    std::array<std::uint32_t, Targets> first{}; ///< the first of a target
+    std::array<std::uint32_t, Targets> first{}; ///< by target: index of its first source
     std::array<std::uint32_t, Total> source{};
 };
 
-/// For each target tensor, the number of the source tensor that has its key; `Source::keys.size()`
+/// For each target tensor, the number of the source tensor with the same key; `Source::keys.size()`
 /// if a definition makes the target.
 template <class Source, class Target, class... Definitions>
 constexpr auto sources_by_name() {
@@ -155,7 +155,7 @@ constexpr auto sources_by_name() {
     return sources;
 }
 
-/// `Of<pattern>::value` of the tensor that equals its source, null if it is defined.
+/// The address of `Of<pattern>::value` for a tensor that no definition makes, otherwise null.
 template <template <class> class Of, class Result, typed::kind const* Source,
           typed::kind const* Target>
 constexpr Result const* by_name_value() {
@@ -174,7 +174,7 @@ constexpr auto source_numbers(boost::mp11::mp_list<Operands...>) {
 template <class Pattern>
 using itself = Pattern;
 
-/// The pattern of a definition, given the indices of its sources and its target.
+/// The pattern of a definition.
 template <class Source, class Target, class Definition, class List>
 struct defined_pattern;
 
@@ -189,18 +189,18 @@ struct defined_pattern<Source, Target, Definition, boost::mp11::mp_list<Operands
 
 namespace reshard::typed {
 
-/// How the tensors of the layout `Target` are made of the tensors of `Source`, all of it constants.
+/// A plan in constants: how the tensors of the layout `Target` are made of the tensors of `Source`.
 ///
-/// A target tensor of which no `definition` is given is the source tensor of its key. A
-/// `typed::program` gives definitions as text. What does not fit does not compile, and says why.
+/// A target tensor without a `definition` is the source tensor of its key. A `typed::program` gives
+/// definitions as text. A mismatch is a compile error that says why.
 ///
 /// ```
 /// using job = plan<trained, served, definition<"qk", concat<0, q, k>>>;
 /// static_assert(cost_of<job>(0).bytes_in == 4096);
 /// ```
 ///
-/// Tensors that differ only in their keys have one `pattern`, planned once. A layout that
-/// has its own name, `struct trained : layout<...> {};`, makes for shorter messages.
+/// Tensors that differ only in their keys share one `pattern`, which is planned once. A layout with
+/// a name, `struct trained : layout<...> {};`, makes messages shorter.
 template <class Source, class Target, class... Definitions>
 class plan {
 public:
@@ -210,8 +210,8 @@ public:
     /// The number of target tensors.
     static constexpr std::size_t size = Target::keys.size();
 
-    /// `Of<pattern>::value`, of type `Result`, for the pattern of each target tensor, in the
-    /// layout's order: one for all that have one pattern.
+    /// The address of `Of<pattern>::value`, of type `Result`, for each target tensor in the
+    /// layout's order. Tensors that share a pattern have the same address.
     template <template <class> class Of, class Result>
     static constexpr std::array<Result const*, size> by_target() {
         std::array<Result const*, size> values =
@@ -228,8 +228,8 @@ public:
         return by_target<detail::itself, detail::pattern_content>();
     }
 
-    /// The source tensors that the target tensors are made of, as operands of their patterns: one
-    /// for each target tensor, and then the operands of the definitions.
+    /// The source tensors of the target tensors, as operands of their patterns: one operand for
+    /// each target tensor, followed by the operands of the definitions.
     static constexpr auto operands() {
         constexpr auto defined = detail::source_numbers<Source>(
             boost::mp11::mp_append<boost::mp11::mp_list<>,
@@ -271,7 +271,7 @@ private:
     }
 };
 
-/// A plan with an error moves nothing, so that the error is the only one.
+/// A plan with an error has no transfers, so that the error is the only message.
 template <class Source, class Target, class... Definitions>
     requires(!(detail::program_type<Definitions> || ...) &&
              !detail::is_plan<Source, Target, Definitions...>)
@@ -283,8 +283,8 @@ public:
     using target_layout = Target;
 };
 
-/// The same with programs, whose definitions are the plan's; it does nothing if one is wrong, since
-/// its error is said already.
+/// The same with programs: the plan has their definitions. If a program has an error, the plan has
+/// no transfers, because the error was already reported.
 template <class Source, class Target, class... Items>
     requires(detail::program_type<Items> || ...)
 class plan<Source, Target, Items...>

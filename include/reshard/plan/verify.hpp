@@ -21,22 +21,22 @@ namespace reshard {
 
 namespace detail {
 
-/// The error in a plan: elements of a target shard are never written, are written twice, or do not
-/// belong to the shard; or a holder passes on elements that it does not get.
+/// The fault of a plan: elements of a target shard are never written, are written twice, or do not
+/// belong to the shard; or a holder passes on elements that it does not receive.
 struct plan_fault {
     enum class kind { missing, twice, outside, not_relayed } type{};
     key_id target_key = 0;
     std::uint32_t target_shard = 0;
-    box where; ///< of the target tensor
+    box where; ///< in the target tensor
 
     constexpr bool operator==(plan_fault const&) const = default;
 };
 
-/// The most boxes of one shard that are compared one by one. More of them, as in a plan file from
-/// elsewhere, could take hours, and all memory.
+/// The most boxes of one shard that are compared one by one. More boxes, for example from a foreign
+/// plan file, could take hours and all memory.
 inline constexpr index_t most_listed_boxes = index_t{1} << 22;
 
-/// How many blocks a region has.
+/// The number of blocks of a region.
 constexpr index_t block_count(box const& region, axis_cycles const& cycles) {
     index_t count = 1;
     for (axis_cycle const& cycle : cycles)
@@ -44,15 +44,15 @@ constexpr index_t block_count(box const& region, axis_cycles const& cycles) {
     return count;
 }
 
-/// What transfers write into a shard.
+/// The regions of a shard that transfers write.
 struct written_parts {
     box_list regions;
-    vector<axis_cycles> cycles; ///< by region: the axes along which it is blocks
+    vector<axis_cycles> cycles; ///< by region: the axes along which it is block-cyclic
     bool have_cycles = false;
 
-    /// Adds a region or, if boxes repeat twice along an axis, one for each of the inner boxes.
+    /// Adds a region or, if boxes repeat twice along an axis, a region for each of the inner boxes.
     ///
-    /// \throws error with errc::limit_exceeded if these are too many
+    /// \throws error with errc::limit_exceeded for too many regions
     constexpr void add(cut const& geometry) {
         auto const& [count, step] = geometry.repeats;
         box region = geometry.target_box();
@@ -82,7 +82,7 @@ struct written_parts {
         }
     }
 
-    /// How many blocks there are, or more than `most_listed_boxes`.
+    /// The number of blocks, or a number above `most_listed_boxes`.
     constexpr index_t block_count() const {
         index_t count = 0;
         for (std::size_t i = 0; i < regions.size() && count <= most_listed_boxes; ++i)
@@ -90,9 +90,9 @@ struct written_parts {
         return count;
     }
 
-    /// The same, each block as a region.
+    /// Each block as a region.
     ///
-    /// \throws error with errc::limit_exceeded if these are too many
+    /// \throws error with errc::limit_exceeded for too many blocks
     constexpr box_list boxes() const {
         if (block_count() > most_listed_boxes)
             fail(errc::limit_exceeded, "a plan writes more than ", most_listed_boxes,
@@ -104,8 +104,8 @@ struct written_parts {
     }
 };
 
-/// What `transfers[first]` and the transfers after it write into one shard; moves `first` past
-/// these transfers.
+/// The regions that `transfers[first]` and the following transfers write into one shard; moves
+/// `first` past these transfers.
 constexpr written_parts written_into(plan const& plan, std::size_t& first, key_id key,
                                      std::uint32_t shard, std::size_t ndim) {
     written_parts written{box_list(ndim), {}};
@@ -117,7 +117,7 @@ constexpr written_parts written_into(plan const& plan, std::size_t& first, key_i
     return written;
 }
 
-/// The error in the boxes that are written into one shard, if any. `boxes` are the shard's boxes.
+/// The fault of the boxes that are written into a shard with `boxes`, or std::nullopt.
 constexpr std::optional<plan_fault> find_fault(vector<box> const& boxes, box_list const& written) {
     vector<box_list> inside(boxes.size(), box_list(written.ndim()));
     box_list list(written.ndim());
@@ -142,8 +142,8 @@ constexpr std::optional<plan_fault> find_fault(vector<box> const& boxes, box_lis
     return std::nullopt;
 }
 
-/// The same for a shard of blocks, without listing them. What nobody writes, if that is the error,
-/// is found by `find_fault` of all blocks; of too many blocks, the fault is the box around them.
+/// The same for a block-cyclic shard, without a list of its blocks. Only a search for missing
+/// elements lists all blocks; if they are too many, the fault is the whole region.
 constexpr std::optional<plan_fault> find_fault(box const& region, axis_cycles const& cycles,
                                                written_parts const& written) {
     index_t count = 0;
@@ -164,7 +164,7 @@ constexpr std::optional<plan_fault> find_fault(box const& region, axis_cycles co
     return find_fault(boxes_of(region, {}, cycles), written.boxes());
 }
 
-/// The error in what is written into a shard of a target, if any.
+/// The fault of the regions that are written into a shard of a target, or std::nullopt.
 constexpr std::optional<plan_fault> find_fault(target_side const& target, std::uint32_t shard,
                                                written_parts const& written) {
     if (target.added) // nothing may be written
@@ -175,8 +175,7 @@ constexpr std::optional<plan_fault> find_fault(target_side const& target, std::u
     return find_fault(target.shards.boxes(shard), written.boxes());
 }
 
-/// The first transfer that should be passed on but has no input, among those whose senders are in
-/// `senders`.
+/// The fault of the first relay without an input, among the relays that holders in `senders` send.
 constexpr std::optional<plan_fault> find_relay_fault(plan const& plan, holder_set const& senders) {
     for (relay const& relay : plan.relays) {
         transfer const& t = plan.transfers[relay.transfer];
@@ -190,12 +189,12 @@ constexpr std::optional<plan_fault> find_relay_fault(plan const& plan, holder_se
 
 } // namespace detail
 
-/// The first wanted shard that `plan` does not write exactly once, if any.
+/// The first wanted shard that `plan` does not write exactly once, or std::nullopt.
 ///
-/// Looks only at the written boxes and at the elements that each holder passes on, not at how the
-/// plan was made. A transfer out of the order of the target shards is `outside`.
+/// Checks only the written boxes and the elements that each holder passes on, not how the plan was
+/// made. A transfer out of the order of the target shards is `outside`.
 ///
-/// \pre `plan` was made of `problem` for all transfers into the holders `targets`, and perhaps
+/// \pre `plan` was made from `problem` for all transfers into the holders `targets`, and perhaps
 ///      others
 constexpr std::optional<detail::plan_fault>
 verify(plan const& plan, detail::plan_problem const& problem, holder_set const& targets = {}) {

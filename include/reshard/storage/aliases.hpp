@@ -19,20 +19,21 @@
 #include <string_view>
 
 /// \file
-/// Tied weights: a job has such a tensor under several names, and a checkpoint stores it once.
+/// Tied weights: a job has one tensor under several names, and a checkpoint stores it once.
 
 namespace reshard::detail {
 
-/// Other names of tensors, with their keys.
+/// Maps each alias of a tensor to the tensor's key.
 using alias_map = std::map<std::string, std::string>;
 
-/// \throws error with errc::bad_layout for an alias that has an alias, or that has another meaning
-///         in metadata, errc::unknown_key for a key that the layout does not have,
-///         errc::shape_mismatch or errc::dtype_mismatch for a tensor that does not match its
-/// key
+/// \throws error with errc::bad_layout if an alias has an alias, is empty, or is a reserved name of
+///         the metadata; errc::unknown_key if the layout lacks a key; errc::shape_mismatch or
+///         errc::dtype_mismatch if the layout has a tensor under an alias, and it does not match
+///         the key's tensor
 RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& layout);
 
-/// Refuses a tensor that differs from its key's tensor, bit by bit (see `difference_between`).
+/// Refuses an alias whose tensor differs from the key's tensor in any bit (see
+/// `difference_between`).
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::overlap, on every rank
@@ -50,10 +51,11 @@ void compare_alias(Group const& world, const_state_dict const& tensors, std::str
              "(save_options::compare_aliases = false)");
 }
 
-/// Checks the aliases of a save, and compares each alias that ranks have as a tensor with its key.
+/// Checks the aliases of a save. If ranks have a tensor under an alias, compares it with the key's
+/// tensor.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as the function above, and `compare_alias`; on every rank
+/// \throws error on every rank, as the overload above and as `compare_alias`
 void check_aliases(group auto const& world, const_state_dict const& tensors, layout const& layout,
                    auto const& options) {
     if (options.aliases.empty())
@@ -65,39 +67,38 @@ void check_aliases(group auto const& world, const_state_dict const& tensors, lay
                           layout.shape_of(*layout.find(key)));
 }
 
-/// Refuses tensors of a checkpoint that a program calls copies if they differ. `rank` reads every
-/// `size`-th pair of such tensors.
+/// Refuses tensors of a checkpoint that differ although the program declares them copies. Process
+/// `rank` of `size` compares every `size`-th pair.
 ///
-/// \throws error with errc::overlap, with the first element that differs
+/// \throws error with errc::overlap, naming the first element that differs
 RESHARD_DECL void check_copies(checkpoint const& source, mapping const& program, int rank,
                                int size);
 
-/// The tensors without duplicates: a duplicate is another tensor of the list under another name,
-/// with the same shard in the same memory.
+/// The tensors without duplicates. A duplicate has the same shard in the same memory as an earlier
+/// tensor, under another name.
 RESHARD_DECL state_dict without_twins(state_dict const& tensors, alias_map const& aliases);
 
-/// The tensors that a checkpoint offers to a load by name: a tensor with several names is offered
-/// under the wanted names, or else under its key.
+/// The tensors that a load by name can read. A tensor with several names is listed under each
+/// wanted name; if no name is wanted, under its key.
 RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted);
 
-/// Rules for the names of a target that may be written once.
+/// Rules for the aliases of a target.
 struct alias_rules {
     std::optional<layout> const& wanted;
     bool share_copies = false; ///< as `convert_options::share_copies`
-    bool as_stored = true;     ///< names of tensors that the source stores once, too
+    bool as_stored = true;     ///< if true, aliases of the source stay aliases
 };
 
-/// The names of a target that are written once, with their keys. Copies that a program makes are
-/// tensors, except:
-/// - aliases of the source that the program leaves as they are, together with their keys, if the
-///   target has equal shards of both on the same ranks
-/// - those that the program ties (`model::tie`)
-/// - all copies, if they may be shared: of an embedding and an output layer, the embedding is
-///   written
+/// The aliases of a target, with their keys. A copy that the program makes is a separate tensor,
+/// except:
+/// - an alias of the source, if the program changes neither the alias nor its key, and the same
+///   ranks of the target hold equal shards of both
+/// - a copy that the program ties (`model::tie`)
+/// - every copy, if `share_copies` is set; if an output layer has a copy, the copy is the key
 RESHARD_DECL alias_map aliases_kept(checkpoint const& source, mapping const& program,
                                     alias_rules const& rules);
 
-/// True if a key names an output layer, or the word embeddings to which models may tie it.
+/// True if a key names an output layer, or word embeddings that a model may tie to it.
 ///
 /// \par Source `_tied_weights_keys` of the models of Hugging Face transformers
 RESHARD_DECL bool is_output_layer(std::string_view key);

@@ -21,8 +21,8 @@
 #include <system_error>
 
 /// \file
-/// Puts a directory in place, or replaces one, in one step. Puts several files in place, all or
-/// none.
+/// Replaces a file or a directory in one step. Replaces several files together: either all of them
+/// or none.
 
 namespace reshard::detail {
 
@@ -34,7 +34,7 @@ inline void write_new_file(std::filesystem::path const& path, std::string_view t
         file.sync();
 }
 
-/// Waits until the names in a directory are on the disk.
+/// Waits until the entries of a directory are on the disk.
 inline void sync_directory(std::filesystem::path const& path) {
     file_descriptor const directory = file_descriptor::open(path, O_RDONLY | O_DIRECTORY);
     if (uninterrupted([&] { return ::fsync(directory.number()); }) != 0 && errno != EINVAL)
@@ -50,10 +50,11 @@ inline int try_exchange(std::filesystem::path const& a, std::filesystem::path co
     return uninterrupted(exchange) == 0 ? 0 : errno;
 }
 
-/// The file that a path means: symbolic links are followed, never replaced.
+/// The file that a path names. Symbolic links are followed, so that a link itself is never
+/// replaced.
 ///
-/// \throws error with errc::io, naming the path, if it exists and is not a file that a new one
-///         can replace: a directory, a device
+/// \throws error with errc::io, naming the path, if it is a directory, a device or something else
+///         that a new file cannot replace
 inline std::filesystem::path file_meant_by(std::filesystem::path const& path) {
     std::filesystem::path target = path;
     std::error_code ignored;
@@ -73,11 +74,13 @@ inline std::filesystem::path file_meant_by(std::filesystem::path const& path) {
     return target;
 }
 
-/// A complete file beside its target. It is removed unless it is put in place.
+/// A complete file beside its target, under a temporary name. It is removed unless it replaces the
+/// target.
 ///
 /// It has the permissions of the file that it replaces. It is locked as long as this object lives,
-/// so that no other writer of the target takes it for a dead writer's file. A process that dies
-/// leaves a file with a `temporary_name`, never half a target; the next writer removes it.
+/// so that no other writer of the target takes it for a dead writer's file. If the process dies,
+/// the file with the `temporary_name` stays, and the next writer removes it. The target is never
+/// half written.
 class complete_file {
 public:
     /// \throws error with errc::io, naming the target
@@ -105,15 +108,15 @@ public:
 
     std::filesystem::path const& target() const { return target_; }
 
-    /// Puts the file in place, and replaces an existing file for good.
+    /// Gives the file the target's name. An existing file is replaced and cannot be restored.
     ///
-    /// \throws error with errc::io, naming the target; then the target is unchanged
+    /// \throws error with errc::io, naming the target, which is then unchanged
     void put() {
         if (int const problem = try_rename(beside_, target_))
             fail_io(target_, "cannot be put in place", problem);
     }
 
-    /// Puts the file in place; `take_back` can undo it.
+    /// Gives the file the target's name. `take_back` can undo this.
     void put_for_now() {
         std::error_code ignored;
         if (std::filesystem::exists(target_, ignored)) {
@@ -127,7 +130,7 @@ public:
             put();
     }
 
-    /// Restores the target; if the file system cannot exchange two names, a replaced file stays
+    /// Restores the target. But if the file system cannot exchange two names, a replaced file stays
     /// replaced.
     ///
     /// \pre `put_for_now` was called
@@ -169,7 +172,7 @@ private:
     bool is_new_ = false; ///< the target did not exist
 };
 
-/// Puts files in place, all or none: if one fails, the earlier ones are taken back.
+/// Gives all files their targets' names, or none: after a failure the earlier files are taken back.
 ///
 /// \throws error as `complete_file::put`
 inline void put_all(std::deque<complete_file>& files) {
@@ -193,14 +196,14 @@ struct whole_file {
     std::string text;
 };
 
-/// Writes files that appear when all of them are complete. They replace existing files.
+/// Writes files. They appear, or replace existing files, when all of them are complete.
 ///
-/// A process that dies while it renames them leaves some of them in place.
+/// If the process dies while it renames them, only some of them may have appeared.
 ///
 /// \pre    no two targets are the same file
-/// \throws error with errc::io, naming the target that cannot be written; then all of them are
-///         unchanged, unless the file system cannot exchange two names, or the names could not be
-///         flushed to the disk
+/// \throws error with errc::io, naming the target that cannot be written. Then all targets are
+///         unchanged, unless the file system cannot exchange two names, or the directory could not
+///         be flushed to the disk
 inline void write_whole_files(std::span<whole_file const> files) {
     std::deque<complete_file> complete;
     for (whole_file const& file : files)
@@ -228,11 +231,11 @@ inline int try_rename_to_new(std::filesystem::path const& source,
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return errno;
-    std::error_code ignored; // the file system cannot do it: another process may interfere
+    std::error_code ignored; // without this feature, another process may interfere
     return std::filesystem::exists(target, ignored) ? EEXIST : try_rename(source, target);
 }
 
-/// Replaces `target` with the file `fresh`, in one step.
+/// Renames the file `fresh` to `target`, in one step.
 ///
 /// \throws error as `atomic_replace`
 inline void put_file_in_place(std::filesystem::path const& fresh,
@@ -246,11 +249,12 @@ inline void put_file_in_place(std::filesystem::path const& fresh,
     sync_directory(directory_of(target));
 }
 
-/// The same for file systems that cannot exchange two names: for a moment `target` does not exist.
+/// Exchanges two directories on a file system that cannot do so in one step. For a moment `target`
+/// does not exist.
 ///
-/// \post if it fails, both are unchanged; if `target` cannot be restored, the message names the old
-///       directory's path. `finish_replacement` completes the work of a process that dies in
-///       between.
+/// \post after an error both are unchanged; if `target` cannot be restored, the message has the new
+///       path of the old directory. If the process dies in between, `finish_replacement` completes
+///       the exchange.
 inline void exchange_in_steps(std::filesystem::path const& fresh,
                               std::filesystem::path const& target) {
     std::filesystem::path aside = fresh;
@@ -269,8 +273,8 @@ inline void exchange_in_steps(std::filesystem::path const& fresh,
 /// Replaces `target` with the directory `fresh`, in one step if the system can.
 ///
 /// \post   `fresh` does not exist, or is the old `target`
-/// \throws error with errc::already_exists if the target exists by now and `replace` is false; with
-///         errc::io if the system refuses; then both are unchanged
+/// \throws error with errc::already_exists if another process has created the target and `replace`
+///         is false; with errc::io if the system refuses. Then both are unchanged
 inline void atomic_replace(std::filesystem::path const& fresh, std::filesystem::path const& target,
                            bool replace) {
     sync_directory(fresh);

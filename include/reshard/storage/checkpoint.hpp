@@ -32,13 +32,13 @@
 #include <utility>
 
 /// \file
-/// A checkpoint that is open for reading: its files are holders of shards, as ranks are.
+/// A checkpoint that is open for reading. Its files hold shards, as ranks do.
 
 namespace reshard::detail {
 
 class noted_files;
 
-/// Runs `work`; its errors begin with `path`.
+/// Runs `work`, and puts `path` at the front of its errors.
 template <class Work>
 void at_path(std::filesystem::path const& path, Work&& work) {
     try {
@@ -51,7 +51,8 @@ void at_path(std::filesystem::path const& path, Work&& work) {
     }
 }
 
-/// Called after each MiB or so with the bytes that this process has done, and with all its bytes.
+/// Called about once per MiB with the number of bytes that this process has done, and the number of
+/// bytes that it has to do.
 using progress_function = std::function<void(index_t, index_t)>;
 
 /// Counts the bytes done, and reports them.
@@ -62,7 +63,7 @@ public:
 
     void add(std::uint64_t bytes) { reach(done_ + static_cast<index_t>(bytes)); }
 
-    /// The same with the number of bytes done so far.
+    /// Sets the number of bytes done so far, and reports it.
     void reach(index_t done) {
         done_ = done;
         if (tell_)
@@ -77,7 +78,7 @@ private:
     index_t done_ = 0;
 };
 
-/// A shard of `metadata().tensors[tensor]`.
+/// The index of a tensor in `metadata().tensors`, and the index of a shard in that tensor.
 struct shard_place {
     std::uint32_t tensor = 0;
     std::uint32_t shard = 0;
@@ -85,7 +86,7 @@ struct shard_place {
     constexpr auto operator<=>(shard_place const&) const = default;
 };
 
-/// The shards in files as tensors without memory, by their index in `layout_of(metadata)`.
+/// The stored shards as views without memory, by their index in `layout_of(metadata)`.
 template <class View>
 shard_views<View> shapes_in_files(checkpoint_metadata const& metadata) {
     shard_views<View> views;
@@ -102,13 +103,13 @@ shard_views<View> shapes_in_files(checkpoint_metadata const& metadata) {
 
 namespace reshard {
 
-/// How a checkpoint is opened.
+/// The options for opening a checkpoint.
 struct open_options {
     detail::safetensors_options format = {};
-    /// Files are mapped into memory, and read page by page. That is faster if pages are in memory
-    /// already. But if a file is truncated while it is read, or its medium fails, the signal SIGBUS
-    /// ends the program. By default both are errors. The files of a delta are not mapped. Neither
-    /// are tensors that are deflated, or not row-major.
+    /// If true, files are mapped into memory, and read page by page. That is faster if the system
+    /// has the pages in memory. But SIGBUS ends the program if a file is truncated meanwhile, or
+    /// its disk fails; if false, both are errors. Deltas, and tensors that are deflated or not
+    /// row-major, are never mapped.
     bool mapped = false;
     /// The store of the files; null: the file system.
     std::shared_ptr<file_store const> files = {};
@@ -117,57 +118,56 @@ struct open_options {
     static constexpr std::string_view member_names[] = {"format", "mapped"};
 };
 
-/// A checkpoint on disk, open for reading. Only the bytes that are used are read.
+/// A checkpoint on disk, open for reading. Only the bytes that a caller needs are read.
 class checkpoint {
 public:
-    /// \throws error as `open_checkpoint(path)` of the format, with errc::io, and with
-    ///         errc::corrupt_file if a file is written to meanwhile
+    /// \throws error as `open_checkpoint(path)` of the format; with errc::io; with
+    ///         errc::corrupt_file if another process writes to a file while it is opened
     explicit checkpoint(std::filesystem::path const& path, open_options const& options = {});
 
     checkpoint_metadata const& metadata() const { return metadata_; }
 
-    /// Adds to the warnings of opening it.
+    /// Adds warnings to `metadata().warnings`.
     void add_warnings(vector<std::string> const& texts);
 
-    /// The layout that says which file holds which shards; holder `i` is file `i`. The first call
-    /// makes it.
+    /// The layout of the shards in the files; holder `i` is file `i`. The first call computes it.
     layout const& files_layout() const;
     vector<std::string> const& file_names() const { return names_; }
 
-    /// All shards, without memory (see `shapes_in_files`). The first call makes them.
+    /// Views of all shards, without memory (see `shapes_in_files`). The first call computes them.
     detail::shard_views<const_tensor_view> const& shapes() const;
 
     /// A file that stays open as long as the checkpoint does, or null if the checkpoint has too
     /// many files.
     file_store::file const* kept_file(holder_t file) const;
 
-    /// Reads the values that are not tensors (`metadata().objects`), except opaque ones.
+    /// Reads the values that are not tensors (`metadata().objects`), except opaque values.
     ///
-    /// \throws error with errc::unsupported if the format has such values, and they cannot be
-    ///         carried
+    /// \throws error with errc::unsupported if the checkpoint has such values, but the library
+    ///         cannot read them in this format
     vector<detail::saved_object> read_objects() const;
 
-    /// True if the format has values that can be read.
+    /// True if the library can read values that are not tensors in this format.
     bool can_read_objects() const { return static_cast<bool>(read_objects_); }
 
     /// Opens a file.
     ///
-    /// \throws error with errc::corrupt_file for one that was written to since
+    /// \throws error with errc::corrupt_file if the file was written to since it was opened
     std::unique_ptr<file_store::file> open_file(holder_t file) const;
 
-    /// The store of its files.
+    /// The store of the checkpoint's files.
     std::shared_ptr<file_store const> const& files() const { return files_; }
 
     /// True if files are mapped into memory (`open_options::mapped`).
     bool is_mapped() const { return !first_bytes_.empty(); }
 
-    /// The first byte of a mapped shard, or null if the shard has to be read.
+    /// The first byte of a mapped shard; null if the shard is not mapped.
     ///
-    /// \throws error with errc::corrupt_file if the file does not have it at the checkpoint's
-    /// position
+    /// \throws error with errc::corrupt_file if the mapped file does not have the shard at the
+    ///         position in the metadata
     std::byte const* mapped(detail::checkpoint_shard const& shard) const;
 
-    /// \throws error with errc::corrupt_file for one that was written to since
+    /// \throws error with errc::corrupt_file if the file was written to since it was opened
     void check_unchanged(holder_t file) const;
 
 private:
@@ -189,47 +189,47 @@ private:
     std::function<vector<detail::saved_object>(std::set<std::string, std::less<>> const&)>
         read_objects_;
     std::unique_ptr<views> views_ = std::make_unique<views>();
-    /// The first files. They are read without a lookup, and as they were opened, even if a new file
-    /// has replaced one.
+    /// The files that stay open, from the first on. Reads need no lookup, and get the opened file
+    /// even if another file has replaced it.
     vector<std::unique_ptr<file_store::file>> kept_;
     std::list<detail::mapped_input> mapped_;
     vector<std::byte const*> first_bytes_;           ///< of each mapped file
-    detail::row_major_files const* shown_ = nullptr; ///< if mapped files have other content, too
+    detail::row_major_files const* shown_ = nullptr; ///< not null if mapped files are converted
     vector<detail::file_identity> identities_;
     vector<std::string> names_;
 };
 
-/// The catalog of a checkpoint, for programs.
+/// The catalog of a checkpoint; programs need it.
 RESHARD_DECL catalog catalog_of(checkpoint const& source);
 
 namespace detail {
 
-/// The keys of the readable values that are not tensors, in their order.
+/// The keys of the values that are not tensors and can be read, in the checkpoint's order.
 RESHARD_DECL vector<std::string> readable_keys(checkpoint_metadata const& metadata);
 
-/// A digest of a checkpoint's tensors, files and save, without paths: it is the same on all ranks.
+/// A digest of a checkpoint's tensors, file names and save id. It is the same on all ranks: it does
+/// not depend on paths.
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
-/// The files of a checkpoint, with the ranks that see each; null if all ranks see all files.
+/// The merged files of a checkpoint; null if all ranks see all files.
 RESHARD_DECL std::shared_ptr<merged_directories const> united(checkpoint const& source);
 
-/// The name of an operation on a checkpoint that ranks compare: it has the id of its save, or its
-/// path.
+/// The name of an operation on a checkpoint; ranks compare it. It contains the id of the save, or
+/// the path if the checkpoint has no id.
 RESHARD_DECL std::string call_on(std::string_view noun, checkpoint const& source);
 
-/// True if the digests of all ranks are of one checkpoint; the digest 0 means an error.
+/// True if all digests are equal and not 0. A rank whose open failed has the digest 0.
 RESHARD_DECL bool are_same(vector<std::uint64_t> const& digests);
 
-/// The error. If another rank has opened the checkpoint, it names both ranks.
+/// The error. If another rank could open the checkpoint, the error names both ranks.
 RESHARD_DECL local_error not_everywhere(local_error problem, int rank,
                                         vector<std::uint64_t> const& digests);
 
-/// Refuses checkpoints that ranks have opened, unless all are the same.
+/// Refuses the opened checkpoints unless all ranks have the same one.
 RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
                                     vector<std::uint64_t> const& digests);
 
-/// Opens the files that all ranks see together, if they are more than the files of `own`, which
-/// this rank sees by itself.
+/// Opens the union of the files that the ranks see. Null if all ranks see the same files.
 ///
 /// \par Collective every rank of the group, in the same order
 std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem::path const& path,
@@ -258,14 +258,14 @@ std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem
 
 /// Opens a checkpoint on every rank.
 ///
-/// Each machine may have some of its files, at one path or at different paths. Then the union of
-/// the files is opened, and a load gets the bytes of each file from a rank that sees it. If the
-/// file system cannot exchange two directories in one step, and a writer died while it replaced the
-/// checkpoint, the first rank puts the new one in place.
+/// Each machine may have only some of the files, at the same path or at different paths. Then the
+/// union of the files is opened, and a load gets the bytes of each file from a rank that sees it.
+/// If a writer died while it replaced the checkpoint, and the file system cannot exchange two
+/// directories in one step, the first rank completes the replacement.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error of the lowest failing rank, on every rank; errc::ranks_disagree if two
-///         open different files; errc::missing_file for a file that no rank sees
+/// \throws error of the lowest failing rank, on every rank; errc::ranks_disagree if two ranks open
+///         different files; errc::missing_file for a file that no rank sees
 checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& path,
                            open_options const& options = {}) {
     std::unique_ptr<checkpoint> opened;
@@ -279,7 +279,7 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
         if (world.size() > 1)
             digest = detail::digest_of(opened->metadata());
     });
-    if (world.size() == 1 && opened) // for a million tensors the digest takes as long as the rest
+    if (world.size() == 1 && opened) // a digest of a million tensors is slow
         return std::move(*opened);
     detail::agree_to_run(world, "open a checkpoint", {"options", options});
     auto const digests = detail::gather_values(world, digest);

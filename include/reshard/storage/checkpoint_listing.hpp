@@ -15,7 +15,7 @@
 #include <string>
 
 /// \file
-/// The saves in a directory, and the newest of them.
+/// Lists the saves in a directory, and finds the newest complete save.
 
 namespace reshard::detail {
 
@@ -28,15 +28,15 @@ enum class completeness {
     foreign,     ///< not a save of this library
 };
 
-/// A directory that is, or may be, a save.
+/// An entry of a listed directory: a save, or a directory that may be a save.
 struct listed_save {
-    std::string name; ///< in the listed directory
+    std::string name; ///< its name in the listed directory
     completeness state = completeness::complete;
-    save_record record{};    ///< if it can be read
-    bool is_pinned = false;  ///< `reshard.pinned` is beside the record
-    bool is_in_use = false;  ///< a delta of it is in progress
+    save_record record{};    ///< empty if it cannot be read
+    bool is_pinned = false;  ///< if true, `reshard.pinned` is beside the record
+    bool is_in_use = false;  ///< if true, a delta of this save is being written
     std::string target{};    ///< for a temporary directory: the name of its target
-    std::string stranger{};  ///< an entry that is not part of it and may hold tensors
+    std::string stranger{};  ///< a foreign entry that may hold tensors
     std::string problem{};   ///< why it is not complete; empty for a directory that is not a
                              ///< checkpoint
     std::uint64_t bytes = 0; ///< of all its files
@@ -47,21 +47,21 @@ struct listed_save {
 /// \throws error with errc::missing_file or errc::io if the directory cannot be read
 RESHARD_DECL vector<listed_save> saves_in(std::filesystem::path const& directory);
 
-/// The indices of the complete saves, the newest first.
+/// The indices of the complete saves, from the newest to the oldest.
 RESHARD_DECL vector<std::size_t> newest_first(vector<listed_save> const& saves);
 
 /// The newest complete save of a directory.
 struct newest_save {
     std::string name;
-    vector<std::string> passed_over; ///< sentences about other entries
+    vector<std::string> passed_over; ///< why other entries were skipped, as sentences
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.name, self.passed_over); }
 };
 
-/// \throws error with errc::missing_file that lists the entries, if no save is complete
+/// \throws error with errc::missing_file, listing the entries, if no save is complete
 RESHARD_DECL newest_save newest_in(std::filesystem::path const& directory);
 
-/// The same as the first rank sees it, on every rank.
+/// The newest complete save that the first rank sees, on every rank.
 ///
 /// If a writer died while it replaced a save, the replacement is completed first.
 ///
@@ -79,17 +79,17 @@ newest_save newest_in(group auto const& world, std::filesystem::path const& dire
 
 namespace reshard {
 
-/// Given in place of a name: the newest complete checkpoint of a directory.
+/// Selects the newest complete checkpoint of a directory.
 struct latest {};
 
-/// Opens the newest complete checkpoint of a directory. The times in the records decide.
+/// Opens the newest complete checkpoint of a directory, by the times in the records.
 ///
-/// The first rank chooses it. A save that is unfinished, damaged or has no record is skipped, and
-/// `metadata().warnings` says so.
+/// The first rank chooses the checkpoint. Saves that are unfinished, damaged or without a record
+/// are skipped; `metadata().warnings` lists them.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as `open_checkpoint`, and with errc::missing_file that lists the entries, if
-///         no checkpoint is complete
+/// \throws error as `open_checkpoint`; with errc::missing_file, listing the entries, if no
+///         checkpoint is complete
 checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& directory, latest,
                            open_options const& options = {}) {
     detail::agree_to_run(world, "open the latest of " + directory.string(), {"options", options});

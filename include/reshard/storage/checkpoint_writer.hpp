@@ -20,18 +20,18 @@
 #include <string>
 
 /// \file
-/// A checkpoint that all ranks write together, and that then appears all at once.
+/// All ranks write a checkpoint together. It appears at its target when it is complete.
 
 namespace reshard::detail {
 
-/// Calls `take(i)` for each file that process `rank` of `size` begins and ends.
+/// Calls `take(i)` for each file that process `rank` of `size` creates and finishes.
 void for_each_own_file(checkpoint_plan const& files, int rank, int size, auto&& take) {
     for (auto i = static_cast<holder_t>(rank); i < files.headers.size();
          i += static_cast<holder_t>(size))
         take(i);
 }
 
-/// The facts that the record of a save states, if the save is complete now.
+/// The facts for the record of a save that is complete now.
 inline save_facts facts_of(write_options const& options) {
     return {.completed = std::time(nullptr),
             .numbers = options.numbers,
@@ -39,11 +39,11 @@ inline save_facts facts_of(write_options const& options) {
             .this_layout_only = options.this_layout_only};
 }
 
-/// The target, if the checkpoint can be written there. A single file must be in the file system,
-/// and must not be a delta.
+/// Returns the target after it has checked it. A single file must be in the file system, and cannot
+/// be a delta.
 ///
 /// \par Collective every rank of the group
-/// \throws error with errc::usage, and as `check_file_target`, on every rank
+/// \throws error on every rank, with errc::usage, and as `check_file_target`
 std::filesystem::path const& checked_target(group auto const& world,
                                             std::filesystem::path const& target,
                                             checkpoint_plan const& plan,
@@ -62,20 +62,20 @@ std::filesystem::path const& checked_target(group auto const& world,
     return target;
 }
 
-/// A checkpoint that several processes write: first the bytes of shards (`files().put`), at last
-/// the headers and the record that make them a checkpoint.
+/// A checkpoint that several processes write. They write the bytes of shards first (`files().put`).
+/// The headers and the record come last, and make the files a checkpoint.
 ///
 /// Nothing changes at the target until `commit`.
 ///
-/// \pre every member function that takes a group gets the same one
+/// \pre every member function gets the same group
 class checkpoint_writer {
 public:
-    /// Creates the files in `options.files`. In the file system they are created in a temporary
-    /// directory beside `target`.
+    /// Creates the files in `options.files`; in the file system, in a temporary directory beside
+    /// `target`.
     ///
     /// \par Collective every rank of the group, with equal plans
-    /// \throws error as `staging` and `base_of_all`, and with errc::io if a disk is full; on
-    ///         every rank
+    /// \throws error on every rank, as `staging` and `base_of_all`, and with errc::io if a disk is
+    ///         full
     checkpoint_writer(group auto const& world, std::filesystem::path const& target,
                       checkpoint_plan const& plan, write_options const& options)
         : how_(options),
@@ -93,17 +93,17 @@ public:
 
     written_files& files() { return files_; }
 
-    /// The files of earlier writers that were removed.
+    /// The removed files of earlier writers that died.
     vector<std::string> removed() const { return target_.removed(); }
 
-    /// Waits for the disk, then makes the whole checkpoint appear; the record is written last.
+    /// Waits for the disk, writes the record last, and makes the whole checkpoint appear.
     ///
-    /// \param beside files that are copied beside the checkpoint
-    /// \param config the new text of the copied `config.json`, if it differs
-    /// \pre   each byte of each file was put by some process
+    /// \param beside files to copy into the directory of the checkpoint
+    /// \param config a new text for the copied `config.json`, if it has to change
+    /// \pre   the processes have put each byte of each file
     /// \par Collective every rank of the group
     /// \return the id of the save; empty for a single file
-    /// \throws error with errc::io on every rank, and the target is unchanged
+    /// \throws error with errc::io on every rank; then the target is unchanged
     std::string commit(group auto const& world, vector<std::filesystem::path> const& beside = {},
                        std::optional<std::string> const& config = {}) {
         sealed_checkpoint sealed;
@@ -136,7 +136,7 @@ public:
         return sealed.save;
     }
 
-    /// The number of bytes that the base of a delta has; known after `commit`.
+    /// The number of bytes that a delta takes from its base; known after `commit`.
     index_t reused() const { return reused_; }
 
 private:

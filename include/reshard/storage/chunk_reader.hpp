@@ -17,7 +17,7 @@
 #include <string>
 
 /// \file
-/// Reads the bytes of a checkpoint, and compares them with the digests that were saved with them.
+/// Reads the bytes of a checkpoint, and compares them with the saved digests.
 
 namespace reshard::detail {
 
@@ -31,17 +31,17 @@ struct bad_chunk {
     std::uint64_t end = 0;
     std::uint64_t expected = 0; ///< the saved digest
     std::uint64_t found = 0;    ///< the digest of the actual bytes
-    std::string stored_in{};    ///< for a delta: the files that have the bytes
+    std::string stored_in{};    ///< for a delta: the files that contain the bytes
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.file, self.key, self.begin, self.end, self.expected, self.found, self.stored_in);
     }
 };
 
-/// Names the tensor, the bytes and both digests.
+/// The message about a chunk; it names the tensor, the bytes and both digests.
 RESHARD_DECL std::string describe(bad_chunk const& chunk);
 
-/// A run of a shard's elements, widened to whole bytes, and these bytes.
+/// A run of a shard's elements that begins and ends at whole bytes, and its bytes.
 struct element_run {
     index_t first = 0;
     byte_run bytes;
@@ -49,40 +49,41 @@ struct element_run {
 
 RESHARD_DECL element_run whole_bytes(loop_span const& elements, data_type dtype);
 
-/// A window is the elements of a shard that one side of a loop takes at a time: whole elements,
-/// whole bytes and whole chunks.
+/// The size of a window: the part of a shard that a loop processes at a time. A window consists of
+/// whole elements, whole bytes and whole chunks.
 struct shard_window {
     index_t elements = 0;
     std::uint64_t bytes = 0;
 };
 
-/// The smallest such window of about `wanted_bytes`, or more if a chunk has more.
+/// The largest window of at most `wanted_bytes`, but at least one chunk.
 RESHARD_DECL shard_window window_of(data_type dtype, std::uint64_t chunk_size,
                                     std::uint64_t wanted_bytes);
 
-/// Reads shards of a checkpoint, one run of bytes at a time; keeps the last run.
+/// Reads shards of a checkpoint, one run of bytes at a time. It keeps the last run in memory.
 class chunk_reader {
 public:
-    /// \param verify if true, chunks that have digests are read whole, and compared with them
+    /// \param verify if true, chunks with digests are read whole, and compared with the digests
     /// \pre   `source` outlives this object
     RESHARD_DECL chunk_reader(checkpoint const& source, bool verify);
 
     /// The bytes of a run of a shard, in memory that the next call reuses.
     ///
-    /// \throws error with errc::corrupt_file as `describe` says, or if the file is not the one
-    ///         that was opened; with errc::io if the system cannot read it
+    /// \throws error with errc::corrupt_file if a chunk differs (see `describe`), or if another
+    ///         file has replaced the opened file; with errc::io if the system cannot read the file
     RESHARD_DECL std::byte const* read(shard_place shard_place, byte_run run);
 
-    /// The bytes that `read` reads for a run: whole chunks if the file has digests.
+    /// The bytes that `read` reads for a run: whole chunks if they are verified.
     RESHARD_DECL byte_run whole_chunks(shard_place shard_place, byte_run run) const;
 
     /// Reads whole chunks, as `read` does, into the caller's memory.
     RESHARD_DECL void read_to(std::byte* target, shard_place shard_place, byte_run chunks);
 
-    /// The chunks of a shard that differ.
+    /// The chunks of a shard whose bytes differ from their digests.
     RESHARD_DECL vector<bad_chunk> find_bad(shard_place shard_place, progress_count& count);
 
-    /// Refuses a source if files that were read without verification were written to meanwhile.
+    /// Refuses a source if another process has written to files that were read without
+    /// verification.
     ///
     /// \throws error with errc::corrupt_file, naming the file
     RESHARD_DECL void check_unchanged() const;
@@ -90,8 +91,8 @@ public:
     checkpoint const& source() const { return source_; }
     checkpoint_metadata const& metadata() const { return source_.metadata(); }
 
-    /// True if this run can be read in place: `read` then gives the pages in which the system keeps
-    /// the file. Takes a lease on the file (see `leased_pages`).
+    /// True if this run can be read without a copy: the system has the file's pages in memory, and
+    /// `read` returns their address. Takes a lease on the file (see `leased_pages`).
     RESHARD_DECL bool sees(shard_place shard_place, byte_run run);
 
     /// Gives all leases back.
@@ -109,23 +110,23 @@ private:
     /// The first byte of a mapped shard, or null.
     std::byte const* mapped(shard_place shard_place);
 
-    /// The pages that have a run, or null.
+    /// The run in the system's pages of the file, or null.
     std::byte const* find_in_pages(shard_place shard_place, byte_run run);
 
-    /// Reads a chunk, or compares a mapped one.
+    /// Reads a chunk into `target` unless it is mapped, and compares it with its digest.
     std::optional<bad_chunk> read_chunk(shard_place shard_place, std::uint64_t number,
                                         std::byte* target);
 
     checkpoint const& source_;
     bool verify_;
     running_digest digest_;
-    vector<bool> unverified_;                ///< by file: true if it was read so
-    std::unique_ptr<file_store::file> open_; ///< if the checkpoint does not keep all files open
+    vector<bool> unverified_;                ///< by file: true if bytes were not verified
+    std::unique_ptr<file_store::file> open_; ///< if the checkpoint does not keep the file
     holder_t open_number_ = 0;
     std::map<holder_t, leased_pages> pages_; ///< by file
-    std::optional<holder_t> seen_number_;    ///< the file whose pages are mapped
+    std::optional<holder_t> seen_number_;    ///< the last file of `find_in_pages`
     vector<std::byte> buffer_;
-    std::optional<shard_place> queried_; ///< the last shard that `mapped` was asked for
+    std::optional<shard_place> queried_; ///< the shard of the last call of `mapped`
     std::byte const* mapped_ = nullptr;  ///< its first byte, or null
     std::optional<shard_place> held_;
     byte_run held_run_;

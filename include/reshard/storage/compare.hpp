@@ -23,17 +23,17 @@
 #include <utility>
 
 /// \file
-/// Compares the tensors of two checkpoints, regardless of how each of them is sharded.
+/// Compares the tensors of two checkpoints. The two may be sharded in different ways.
 
 namespace reshard {
 
 namespace detail {
 
-/// The shards of each key.
+/// Groups shards by key.
 RESHARD_DECL std::map<std::string, const_state_dict, std::less<>>
 shards_by_key(const_state_dict const& shards);
 
-/// A whole tensor and its memory.
+/// A tensor that owns the memory of all its elements.
 class whole_tensor {
 public:
     /// \throws std::bad_alloc, error with errc::overflow
@@ -47,17 +47,17 @@ private:
     shard_descriptor descriptor_;
 };
 
-/// Calls `visit(key, tensor)` on rank `reader` for each tensor that the ranks hold together. The
-/// tensor is whole and row-major; tensors come in the order of keys.
+/// Calls `visit(key, tensor)` on rank `reader` for each tensor of the ranks, in the order of keys.
+/// Each tensor is whole and row-major.
 ///
-/// Only one whole tensor is in memory at a time, and only on the reader: it is freed when `visit`
-/// returns. Padding of flat slices belongs to no rank, so it is not visited.
+/// Only the reader has a whole tensor in memory, and only one at a time. Padding of flat slices is
+/// not visited, since no rank holds it.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws     error on every rank: as `gather_layout` and `redistribute`, or as `visit` throws;
-///             earlier tensors have been visited. errc::usage for a reader that is not a rank
-/// \par Source the save of GroupShardedStage3 of PaddlePaddle, which gathers `fw_storage` of all
-///             parameters before it writes the first; the streaming of its Flex Checkpoint
+/// \throws     error on every rank: as `gather_layout`, `redistribute` and `visit`, after earlier
+///             tensors have been visited; errc::usage for a reader that is not a rank
+/// \par Source GroupShardedStage3 of PaddlePaddle gathers `fw_storage` of all parameters before it
+///             writes the first parameter; Flex Checkpoint streams the tensors, as here
 template <group Group, class Visit>
 void for_each_whole(Group const& world, const_state_dict const& source, Visit const& visit,
                     int reader = 0) {
@@ -89,17 +89,17 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
     }
 }
 
-/// A difference between two checkpoints: an element, or the shape and data type of a whole tensor.
+/// A difference between two checkpoints: in one element, or in the shape or data type of a tensor.
 struct tensor_difference {
     std::string key;
     std::optional<index_vector> index; ///< global; empty if shape or type differs
-    std::string a;                     ///< the first one's element, as text
+    std::string a;                     ///< the first checkpoint's element, as text
     std::string b;
 
     bool operator==(tensor_difference const&) const = default;
 };
 
-/// A value that is not a tensor, and that differs.
+/// A difference between two values that are not tensors.
 struct object_difference {
     std::string key;
     std::string a; ///< the first checkpoint's value, or the text around the difference
@@ -112,14 +112,15 @@ struct object_difference {
 struct object_comparison {
     index_t in_a = 0; ///< the number of such values
     index_t in_b = 0;
-    /// True if the values were compared: each format can hold the values of the other.
+    /// True if the values were compared: both checkpoints have one format, or both let values be
+    /// read.
     bool are_identical = true;
     vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     vector<std::string> only_b;
     vector<object_difference> different; ///< by key
-    /// Keys of both whose values could not be read, ...
+    /// Keys of both checkpoints whose values could not be read.
     vector<std::string> unread;
-    std::string why_unread; ///< ... and the first reason
+    std::string why_unread; ///< the reason for the first of them
 
     bool equal() const { return only_a.empty() && only_b.empty() && different.empty(); }
 };
@@ -128,7 +129,8 @@ struct object_comparison {
 
 /// The options of a comparison.
 struct compare_options {
-    /// All data is read, even if digests are equal. So changes since the save are found, too.
+    /// If true, all data is read, even if digests are equal. This also finds changes since the
+    /// save.
     bool data = false;
     detail::progress_function progress = {};
 
@@ -136,21 +138,22 @@ struct compare_options {
     static constexpr std::string_view member_names[] = {"data"};
 };
 
-/// What `compare` found.
+/// The result of `compare`.
 struct comparison {
-    /// Of the lowest key that differs, the first element in row-major order.
+    /// The first difference of the first tensor that differs: tensors in the order of keys,
+    /// elements in row-major order.
     std::optional<detail::tensor_difference> first;
     vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     vector<std::string> only_b;
-    /// Keys of both checkpoints whose tensor or value cannot be read in one of them, sorted.
+    /// Keys of both checkpoints whose data cannot be read in one of the checkpoints, sorted.
     vector<std::string> not_compared;
-    /// The number of tensors that are equal by their saved digests; they were not read.
+    /// The number of tensors with equal digests; they were not read.
     index_t by_digests = 0;
-    /// The number of tensors that were read since their shards differ, ...
+    /// The number of tensors that were read because the two checkpoints shard them differently.
     index_t other_shards = 0;
-    /// ... or since one side lacks digests, or has digests of chunks of another size.
+    /// The number of tensors that were read because digests are missing, or have other chunk sizes.
     index_t no_digests = 0;
-    /// Values that are not tensors, if both formats can hold them.
+    /// The comparison of the values that are not tensors.
     detail::object_comparison objects = {};
 
     bool equal() const {
@@ -161,57 +164,58 @@ struct comparison {
 
 namespace detail {
 
-/// The difference of a tensor that both checkpoints have, if there is any.
+/// The first difference between the two checkpoints' versions of a tensor; std::nullopt if they are
+/// equal.
 ///
-/// \pre both are covered
+/// \pre the shards of each tensor cover it
 RESHARD_DECL std::optional<tensor_difference>
 difference_of(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
-/// The result of comparing two tensors of one key by digests.
+/// The result of comparing the digests of two tensors with the same key.
 enum class digest_verdict {
     equal,
-    unequal,      ///< copies within each checkpoint are equal
-    other_shards, ///< the shards of the two differ
-    no_digests,   ///< same shards, but not all have digests of equal chunks
-    empty,        ///< same shards, without bytes
-    unknown,      ///< another shape or type, or copies with other digests: compare the data
+    unequal,      ///< but copies within each checkpoint are equal
+    other_shards, ///< the checkpoints shard the tensor differently
+    no_digests,   ///< equal shards; digests are missing or of other chunks
+    empty,        ///< equal shards, without bytes
+    unknown,      ///< shapes, types or copies differ: compare the data
 };
 
-/// Compares the digests that were saved with two tensors; reads no data.
+/// Compares the saved digests of two tensors without reading their data.
 ///
-/// Digests cover bytes, and `compare` compares bits. Equal digests mean equal bits; unequal digests
-/// mean different bits, unless only the padding bits of a last byte differ.
+/// Digests cover bytes, but `compare` compares bits. Equal digests mean equal bits. Unequal digests
+/// mean different bits, except if only the padding bits of a last byte differ.
 RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::size_t number_in_a,
                                             checkpoint_metadata const& b, std::size_t number_in_b);
 
-/// The indices in two checkpoints of the tensors that both have, by key.
+/// For each key of both checkpoints, the index of its tensor in each checkpoint.
 using common_tensors = vector<std::pair<std::size_t, std::size_t>>;
 
-/// Sorts the keys of two layouts into common keys, and keys of one layout only.
+/// Returns the common keys of two layouts, and adds the keys of only one layout to `result`.
 RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, comparison& result);
 
-/// Compares values that are not tensors as texts (see `text_of`): for two checkpoints of one format
-/// by their keys, and by their values if both formats let these be read.
+/// Compares the values that are not tensors, as texts (see `text_of`). If the library cannot read
+/// them in one of the formats, it compares only their keys, and only if the formats are equal.
 ///
 /// \throws error as `checkpoint::read_objects`, except for values that cannot be read
 RESHARD_DECL object_comparison compare_objects(checkpoint const& a, checkpoint const& b);
 
 RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b);
 
-/// The tensors of two checkpoints that one process compares.
+/// One process's share of a comparison of two checkpoints.
 class compared_tensors {
 public:
-    /// \param counts gets the numbers of tensors by the way they were compared
+    /// \param counts gets the number of tensors for each kind of comparison
     /// \pre   all arguments outlive this object
     RESHARD_DECL compared_tensors(checkpoint const& a, checkpoint const& b,
                                   compare_options const& options, comparison& counts);
 
-    /// Compares the digests of pair number `number`; keeps the pair if its data has to be read.
+    /// Compares the digests of a pair. If its data has to be read, keeps the pair for `read`.
     ///
-    /// \throws error if one tensor has a gap, or elements twice
+    /// \throws error if the shards of a tensor do not tile it
     RESHARD_DECL void judge(std::size_t number, common_tensors::value_type const& pair);
 
-    /// Reads the kept pairs; returns the lowest number of a pair that differs, or `none`.
+    /// Reads the kept pairs. Returns the lowest number of a pair that differs, or `none`.
     ///
     /// \throws error if a tensor has copies that differ
     RESHARD_DECL std::size_t read(std::size_t none);
@@ -220,7 +224,7 @@ private:
     struct kept_pair {
         std::size_t number = 0;
         common_tensors::value_type pair;
-        bool has_equal_copies = false; ///< by their digests
+        bool has_equal_copies = false; ///< known from digests
         index_t bytes = 0;             ///< to compare
     };
 
@@ -231,7 +235,7 @@ private:
     vector<kept_pair> kept_;
 };
 
-/// The counts of tensors, in the order of the members.
+/// The counts of a comparison, in the order of its members.
 inline vector<index_t> counts_of(comparison const& comparison) {
     return {comparison.by_digests, comparison.other_shards, comparison.no_digests};
 }
@@ -246,17 +250,17 @@ inline void add_counts(comparison& result, vector<vector<index_t>> const& by_ran
 
 } // namespace detail
 
-/// Compares all tensors, bit by bit, and other values as texts. Rank `r` compares every `size`-th
+/// Compares all tensors bit by bit, and other values as texts. Each rank compares every `size`-th
 /// tensor.
 ///
-/// If both checkpoints have digests of a tensor, and its shards are equal, only the digests are
-/// compared, and the data is read if these differ. All other tensors are read. Data may have
-/// changed since its digests were saved (see `verify`, and `compare_options::data`).
+/// If both checkpoints have digests of a tensor, and shard it in the same way, the digests are
+/// compared; the data is read only if they differ. All other tensors are read. Equal digests do not
+/// show that data has changed since it was saved (see `verify` and `compare_options::data`).
 ///
 /// \par Collective every rank of the group, with the same two checkpoints
-/// \throws error on every rank, about the tensors that both have: errc::not_covered or
-///         errc::overlap if the shards do not tile the tensor, naming checkpoint, key and elements;
-///         errc::overlap if replicas differ, naming the files; or errc::ranks_disagree
+/// \throws error on every rank, about tensors of both checkpoints: errc::not_covered or
+///         errc::overlap if the shards do not tile a tensor, naming checkpoint, key and elements;
+///         errc::overlap if replicas differ, naming the files. Or errc::ranks_disagree
 comparison compare(group auto const& world, checkpoint const& a, checkpoint const& b,
                    compare_options const& options = {}) {
     detail::compared_values fingerprint("options", options);

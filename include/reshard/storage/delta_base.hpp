@@ -25,44 +25,45 @@
 
 namespace reshard::detail {
 
-/// A checkpoint of this library, with the data that a save beside it needs to refer to its files.
+/// The base of a delta: a checkpoint of this library, and the data for references to its files.
 class delta_base {
 public:
-    /// Opens the checkpoint at `path` of a store for a save at `target` of the same store. Only
-    /// headers and the record are read.
+    /// Opens the checkpoint at `path` as the base of a save at `target`, in the same store. It
+    /// reads only headers and the record.
     ///
-    /// \throws error as `open_checkpoint`, and with errc::corrupt_file if it was replaced while it
-    ///         was opened; errc::unsupported if it has no record or no digests; errc::usage if the
-    ///         save replaces this checkpoint or one that it refers to, and if its path relative to
-    ///         the target is not UTF-8
+    /// \throws error as `open_checkpoint`; errc::corrupt_file if another save replaced the base
+    ///         while it was opened; errc::unsupported if the base has no record or no digests;
+    ///         errc::usage if the save would replace the base or a checkpoint that the base needs,
+    ///         or if the path of the base relative to the target is not UTF-8
     RESHARD_DECL delta_base(std::shared_ptr<file_store const> files,
                             std::filesystem::path const& path, std::filesystem::path const& target);
 
-    /// Keeps `retain` from deleting the save, and the saves that it needs, as long as this object
-    /// lives. If the file system has no locks, only `check_there` notices a deletion.
+    /// Locks the base and the saves that it needs as long as this object lives, so that `retain`
+    /// does not delete them. If the file system has no locks, only `check_there` notices a
+    /// deletion.
     ///
     /// \pre    the save is in the file system
-    /// \throws error as `check_there`; errc::io if another process keeps a save locked for itself
+    /// \throws error as `check_there`; errc::io if another process has an exclusive lock on a save
     RESHARD_DECL void hold();
 
     std::string const& save() const { return record_.save; }
 
-    /// The shard of the base that has the box of `shard` of `tensor`, and is stored the same way;
-    /// or null.
+    /// The shard of the base with the same tensor, elements and chunk size as `shard`; or null.
     ///
-    /// \param hint its likely index among the shards of the tensor
+    /// \param hint the likely index of the base's shard
     RESHARD_DECL checkpoint_shard const* find_like(checkpoint_tensor const& tensor,
                                                    checkpoint_shard const& shard,
                                                    std::uint64_t chunk_size,
                                                    std::size_t hint) const;
 
-    /// The files that have its bytes: its own, and its bases' files.
+    /// The files that contain the bytes of the base: its own files, and files of the saves that it
+    /// needs.
     vector<base_file> const& sources() const { return sources_; }
 
-    /// The runs of the sources that have the bytes of one of its files, as the file was opened.
+    /// The runs of the sources that contain the bytes of file `file` of the base.
     vector<delta_run> const& runs(holder_t file) const { return runs_[file]; }
 
-    /// Refuses a base that was removed or replaced since it was opened, if a delta needs it.
+    /// Refuses the saves that a delta needs if they were removed or replaced.
     ///
     /// \throws error with errc::missing_file or errc::corrupt_file, naming the save
     RESHARD_DECL void check_there(record_delta const& delta) const;
@@ -82,8 +83,8 @@ private:
     std::shared_ptr<file_store const> files_;
     std::filesystem::path target_;
     std::filesystem::path path_;
-    /// The directories of the base and of its bases, relative to the base, by the ids of their
-    /// saves.
+    /// The directories of the base and of the saves that it needs, relative to the base, by save
+    /// id.
     std::map<std::string, std::filesystem::path> directories_;
     checkpoint_metadata metadata_;
     save_record record_;
@@ -92,7 +93,7 @@ private:
     vector<file_descriptor> held_; ///< directories with shared locks
 };
 
-/// The base of a save at `target`, or null if it is not a delta; the same on every rank.
+/// Opens the base of a delta at `target`, the same on every rank; null for a save without a base.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `delta_base`, on every rank; errc::usage for a delta without digests;

@@ -15,31 +15,30 @@
 
 namespace reshard::detail {
 
-/// A run of bytes of a shard in a file; one process writes it.
+/// A run of bytes of a stored shard that one process writes.
 ///
-/// \invariant it begins and ends at the bounds of chunks
+/// \invariant the run begins and ends at chunk boundaries
 struct file_piece {
     shard_place position; ///< index in the plan's metadata
     byte_run bytes;
     holder_t process = 0;
-    /// True if no process holds all of its elements: they come from several processes.
+    /// True if its elements come from several processes, since none holds all of them.
     bool is_gathered = false;
 };
 
-/// The pieces of all files in the order of tensors, shards and bytes. A shard without elements has
-/// a piece, too.
+/// The pieces of all files, in the order of tensors, shards and bytes. A shard without elements has
+/// one piece.
 using file_pieces = vector<file_piece>;
 
-/// One piece for each shard. The process that plays the rank of its file writes it.
+/// One piece for each shard. The process that plays the rank of the shard's file writes the piece.
 RESHARD_DECL file_pieces pieces_by_rank(checkpoint_plan const& files, int size);
 
-/// Pieces such that each process writes one run of bytes, and all write about the same number of
-/// bytes.
+/// Divides all bytes into consecutive runs of about equal size, one for each process.
 RESHARD_DECL file_pieces pieces_by_bytes(checkpoint_plan const& files, int size);
 
-/// The pieces of whole tensors that `program` makes. A process that holds all sources of a chunk
-/// writes it; if several do, the one with the least to write so far. The processes take turns in
-/// gathering the chunks that no process can make alone.
+/// The pieces of the whole tensors of `program`. A chunk is written by a process that holds all its
+/// sources; among several, by the process with the fewest bytes to write so far. The processes take
+/// turns in gathering chunks whose sources several processes hold.
 ///
 /// \param source the layout of the program's sources on the processes
 /// \pre each tensor of `files` is one shard, and an output of `program`
@@ -55,7 +54,7 @@ RESHARD_DECL shard_descriptor descriptor_of(checkpoint_metadata const& written,
 RESHARD_DECL layout layout_of(checkpoint_metadata const& written, file_pieces const& pieces,
                               int size);
 
-/// The pieces without memory, found by their index in that layout (see `shapes_in_files`).
+/// Views of the pieces without memory, by their index in that layout (see `shapes_in_files`).
 RESHARD_DECL shard_views<tensor_view> shapes_of(checkpoint_metadata const& written,
                                                 file_pieces const& pieces);
 

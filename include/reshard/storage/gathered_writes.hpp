@@ -17,15 +17,15 @@
 
 namespace reshard::detail {
 
-/// Tensors in the memory of ranks, from which a program makes the tensors that are written.
+/// Tensors in the memory of ranks. A program makes the written tensors from them.
 struct held_sources {
     layout const& all;               ///< the layout of the tensors of all ranks
-    mapping const& program;          ///< the program of the written tensors, without relations
+    mapping const& program;          ///< makes the written tensors; has no relations
     const_state_dict const& tensors; ///< the tensors of this process
 };
 
-/// Writes the gathered pieces of `pieces`. One process writes each of them, and the others put
-/// their elements into its memory. Ranks that share memory hand over a window at a time.
+/// Writes the gathered pieces of `pieces`. One process writes each piece; the others copy or send
+/// their elements to it. Ranks that share memory do so window by window.
 ///
 /// \par Collective every rank of the group, in the same order, with equal pieces
 /// \throws error with errc::io, on every rank

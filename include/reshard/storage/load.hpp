@@ -24,27 +24,26 @@
 
 namespace reshard {
 
-/// Fills the tensors of `want` from a checkpoint, by name, or as `options.program` says. Each rank
-/// gives its own tensors.
+/// Fills the tensors of `want` from a checkpoint, by name or with `options.program`. Each rank
+/// passes its own tensors.
 ///
-/// Only bytes that shards need are read. The rank that needs them reads them; if several ranks of a
-/// node need them, one of these does (`options.reads`); if several nodes need them, and
-/// `options.between_nodes` is `relays()`, one rank of all does. If a rank does not see a file, a
-/// rank that sees it reads its bytes. Each rank compares its share of the replicas of the tensors
-/// that are used. Tensors that the program only adds keep their content, and so do tensors that
-/// `options.strict` omits; the result lists them, and the other keys that the mode reports. If an
-/// interleaved tensor is wanted whole, its tensors come one after the other, unless
-/// `options.cut_fused` is set. Of the options, `program`, `strict`, `needs`, `shape_mismatch`,
-/// `verify`, `reads`, `relays` and `deadline` apply; a function gets the catalogs of the checkpoint
-/// and of the tensors that all ranks want.
+/// Reads only the bytes that shards need. If several ranks of a node need the same bytes, one rank
+/// reads them for all (`options.reads`); if `options.between_nodes` is `relays()`, one rank reads
+/// them for all nodes. If a rank does not see a file, another rank reads it for that rank. Each
+/// rank compares its share of the replicas that are used. The result lists the keys that
+/// `options.strict` reports. Omitted tensors, and tensors that the program only adds, keep their
+/// content. The parts of an interleaved tensor that is wanted whole become contiguous, unless
+/// `options.cut_fused` is set. `load` uses the options named here, `needs`, `shape_mismatch`,
+/// `verify` and `deadline`. A program that is a function gets the catalogs of the checkpoint and of
+/// the tensors that all ranks want.
 ///
 /// \throws error with errc::corrupt_file for bytes that differ from the saved bytes, and errc::io;
 ///         then tensors have the bytes read before. All other errors come before anything is
 ///         written: as `layout_of`, `problem_of` and `make_plan`, beginning with the checkpoint's
-///         path; errc::bad_layout if a fused tensor is wanted in other parts than it was made for;
-///         errc::overlap for replicas that differ, errc::memory_overlap for tensors that share
-///         memory, errc::unknown_key for a key that the checkpoint does not have, or if
-///         `options.strict` or `options.needs` says so; errc::usage for options that do not apply
+///         path; errc::bad_layout if a fused tensor is wanted in another number of parts than its
+///         own; errc::overlap if replicas differ; errc::memory_overlap if tensors share memory;
+///         errc::unknown_key for a key that the checkpoint lacks, or that `options.strict` or
+///         `options.needs` refuses; errc::usage for options that `load` does not support
 RESHARD_DECL strict_verdict load(solo const& alone, checkpoint const& source, target_tensors want,
                                  options const& options = {});
 
@@ -57,27 +56,27 @@ RESHARD_DECL strict_verdict load(mpi_group const& world, checkpoint const& sourc
 
 namespace detail {
 
-/// The request of one rank for a checkpoint, with the tensors to fill.
+/// The tensors and bytes that one rank loads into a state.
 struct state_load {
     built_state built;
     vector<bytes_to_load> bytes;
     state_dict tensors;
 
-    /// \pre `state` stays as it is
+    /// \pre `state` does not change until `finish`
     void prepare(model_state const& state, layout const& stored);
 
-    /// The keys of the objects' cells.
+    /// The keys of the cells that the objects are loaded from.
     vector<std::string> cells() const;
 
     /// Merges the built tensors, and stores the objects' bytes.
     void finish(model_state& state);
 };
 
-/// Refuses a common value of a checkpoint if its name means something else in the state.
+/// Refuses a common value of a checkpoint if the state has an entry of another kind under its name.
 RESHARD_DECL void check_names(model_state const& state, vector<bytes_to_load> const& bytes);
 
-/// Judges the common values that a state has and a checkpoint lacks. They are unexpected keys, and
-/// an error unless `strict` skips such keys.
+/// Judges the common values of a state that a checkpoint lacks. They are unexpected keys: an error,
+/// unless `strict` skips such keys.
 ///
 /// \throws error with errc::unknown_key
 RESHARD_DECL strict_verdict judge_values(model_state const& state, layout const& stored,
@@ -119,21 +118,19 @@ strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&
 
 } // namespace detail
 
-/// Fills a state from a checkpoint; each rank gives its own.
+/// Fills a state from a checkpoint. Each rank passes its own state.
 ///
-/// Tensors are filled in place, and deferred tensors by their factories. Objects get the bytes of
-/// their cells, regardless of the ranks that saved them, and of the number of cells (see
-/// `object_rule`); cells that no rank takes are in `log.missing` of the result, unless
-/// `options.strict` lists them elsewhere. The checkpoint's common values replace those of the
-/// state. Values that it lacks are unexpected keys, like tensors that it lacks. Unsaved values
-/// stay.
+/// Tensors are filled in place, and deferred tensors by their factories. An object gets the bytes
+/// of the cell with its index; the rank that saved the cell does not matter. If the array has no
+/// such cell, `object_rule` decides. `log.missing` of the result lists the cells that no rank
+/// takes, unless `options.strict` lists them elsewhere. The checkpoint's common values replace the
+/// state's. Values and tensors that the checkpoint lacks are unexpected keys. Unsaved values stay.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank, before anything is written: as `load` of tensors, with
-///         errc::unknown_key for an object or a value that the checkpoint does not have,
-///         errc::shape_mismatch for an object if the checkpoint's array has another number of axes,
-///         errc::usage for a name with two meanings, and as `build` throws; errors of `merge` come
-///         later
+/// \throws error on every rank, before anything is written: as `load` of tensors; errc::unknown_key
+///         for an object or a value that the checkpoint lacks; errc::shape_mismatch for an object
+///         if the checkpoint's array has another number of axes; errc::usage for a name with two
+///         meanings; as `build`. Errors of `merge` come after the reads
 template <group Group>
 strict_verdict load_state(Group const& caller, checkpoint const& source, model_state& state,
                           options const& options = {}) {
@@ -141,12 +138,12 @@ strict_verdict load_state(Group const& caller, checkpoint const& source, model_s
         caller, source, [&]() -> model_state& { return state; }, options);
 }
 
-/// The same for objects, as in `load_state(ranks, saved, std::tie(model, optimizer))`. Each object
-/// is asked for its state, in this order. When all ranks have loaded, `loaded` of each object is
-/// called with the states of all; if the load fails, it is not called.
+/// Fills objects, as in `load_state(ranks, saved, std::tie(model, optimizer))`. Gets the state of
+/// each object in this order. When all ranks have loaded, calls `loaded` of each object with the
+/// states of all objects. Does not call it if the load fails.
 ///
 /// \throws error as above, as `state` and `loaded` throw, and errc::usage for a name that two
-///         objects give
+///         objects use
 template <group Group, stateful... Objects>
 strict_verdict load_state(Group const& caller, checkpoint const& source,
                           std::tuple<Objects&...> objects, options const& options = {}) {

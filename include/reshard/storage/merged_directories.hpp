@@ -29,12 +29,12 @@ struct checkpoint_metadata;
 
 namespace reshard::detail {
 
-/// A file of a checkpoint's directory, as a rank sees it.
+/// A file of a checkpoint's directory that a rank sees.
 struct seen_file {
     std::string name;
     std::uint64_t bytes = 0;
     std::uint64_t digest = 0; ///< of `beginning`
-    std::string beginning{};  ///< its header, or a whole text; at first the rank does not send it
+    std::string beginning{};  ///< the header, or the whole text; not sent with the rest
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.name, self.bytes, self.digest);
@@ -58,17 +58,18 @@ struct merged_file {
     std::string beginning{}; ///< if not all ranks see the file
 };
 
-/// The files by name, with the ranks that see each.
+/// Merges the files of all ranks, by name.
 ///
-/// \throws error with errc::ranks_disagree if a file differs between two ranks, naming both
+/// \throws error with errc::ranks_disagree, naming two ranks, if they see different files under one
+///         name
 RESHARD_DECL std::map<std::string, merged_file> unite(std::filesystem::path const& directory,
                                                       vector<vector<seen_file>> const& by_rank);
 
-/// The end of a sentence: the rank that wrote the file of a sharded save that the sentence names.
+/// The end of a sentence about a file of a sharded save: the rank that wrote the file.
 RESHARD_DECL std::string writer_of(std::string_view sentence);
 
-/// The files of a directory that any rank sees: the files of this rank, and the beginnings of the
-/// others.
+/// The files of a directory that any rank sees: this rank's files, and the beginnings of other
+/// ranks' files.
 class merged_directories : public file_store {
 public:
     merged_directories(std::shared_ptr<file_store const> own, std::filesystem::path directory,
@@ -83,7 +84,7 @@ public:
     list(std::filesystem::path const& directory) const override;
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 
-    /// \pre the file is one of the directory
+    /// \pre the file is in the directory
     vector<int> const& ranks_of(std::filesystem::path const& path) const {
         return files_.at(path.filename().string()).ranks;
     }
@@ -114,7 +115,7 @@ void name_missing(int ranks, auto&& work) {
     }
 }
 
-/// The files of a directory that the ranks see together; null if all ranks see the same files.
+/// Merges the files that the ranks see in a directory. Null if all ranks see the same files.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `seen_files` and `unite`, on every rank
@@ -139,8 +140,8 @@ merge_directories(group auto const& world, std::shared_ptr<file_store const> con
                                                       world.rank());
 }
 
-/// Refuses the merged directory if it lacks a file that a rank opens by itself: then that rank
-/// opens another checkpoint.
+/// Refuses the merged directory if it lacks a file that a rank opens by itself, since that rank
+/// then opens another checkpoint.
 ///
 /// \throws error with errc::ranks_disagree
 RESHARD_DECL void check_united(checkpoint_metadata const& own, checkpoint_metadata const& united);

@@ -26,27 +26,27 @@
 #include <variant>
 
 /// \file
-/// All that a program has under names: tensors, objects, common values and unsaved values.
+/// The named values of a program: tensors, objects, common values and unsaved values.
 
 namespace reshard {
 
 /// A tensor and two functions that build its shards only when it is saved or loaded.
 struct deferred_tensor {
-    /// A factory's result for a tensor: its shards, and the memory of shards that are not in the
+    /// The result of a factory: the shards of a tensor, and the memory of shards outside the
     /// tensor's memory.
     struct built {
         state_dict shards;
-        std::shared_ptr<void> memory = {}; ///< null if all shards lie in the tensor itself
+        std::shared_ptr<void> memory = {}; ///< null if all shards are in the tensor's memory
     };
 
     /// Two functions; each is the inverse of the other.
     ///
-    /// `build(key, tensor)` returns the checkpoint's shards of the tensor. In a save they have its
-    /// elements; in a load they are the memory to read into. `merge(built, tensor)` then fills the
-    /// tensor from them. Shards that are views of the tensor's own memory, such as the halves of a
-    /// fused weight, need no `merge`.
+    /// `build(key, tensor)` returns the shards of the tensor in the checkpoint. A save writes their
+    /// elements. A load reads into their memory, and then `merge(built, tensor)` fills the tensor
+    /// from it. Shards that are views of the tensor's memory, such as the halves of a fused weight,
+    /// need no `merge`.
     ///
-    /// Neither function depends on any name except `key`. So one factory serves a weight and its
+    /// The functions depend on no name except `key`. So one factory serves a weight and its
     /// optimizer state.
     ///
     /// \pre        neither communicates; `build` returns the same descriptors in a save and in a
@@ -62,73 +62,73 @@ struct deferred_tensor {
     functions factory;
 };
 
-/// The factory's result for its tensor now.
+/// Calls the factory's `build` for its tensor.
 ///
 /// \throws error with errc::usage for a factory without `build`, and as `build` throws
 RESHARD_DECL deferred_tensor::built build(deferred_tensor const& deferred);
 
 namespace detail {
 
-/// Fills the tensor from the built shards after they are loaded.
+/// Calls the factory's `merge`, if there is one, when the built shards are loaded.
 ///
 /// \throws error as the factory's `merge`
 RESHARD_DECL void merge(deferred_tensor const& deferred, deferred_tensor::built const& loaded);
 
 } // namespace detail
 
-/// The treatment of an object whose index is beyond the checkpoint's array: more ranks load than
-/// saved.
+/// The treatment of an object whose index is beyond the checkpoint's array, since more ranks load
+/// than saved.
 enum class object_rule : std::uint8_t {
     refuse, ///< an error on every rank
-    repeat, ///< it gets the cell of its index modulo the array's extent, along each axis
-    keep,   ///< it stays unchanged: the program has made a new one
+    repeat, ///< it gets the cell at its index modulo the array's extents
+    keep,   ///< the object stays unchanged
 };
 
-/// A cell of an array of objects, and its content.
+/// The bytes of an object, and its cell in an array of objects.
 ///
-/// A load fills the object from the cell of its index, even if the array had other extents when it
-/// was saved.
+/// A load fills the object from the cell with its index, even if the saved array has other extents.
 struct stored_object {
     detail::object_cell cell;
     std::string bytes;
-    object_rule beyond = object_rule::refuse; ///< of loads
+    object_rule beyond = object_rule::refuse; ///< for loads
 
     bool operator==(stored_object const&) const = default;
 };
 
-/// A value that is the same on every rank; its key is its name.
+/// A value that is the same on every rank. Its name is its key.
 struct stored_value {
     std::string bytes;
 
     bool operator==(stored_value const&) const = default;
 };
 
-/// A value that no checkpoint has: a load leaves it as it is.
+/// A value that is not saved. A load does not change it.
 struct unsaved_value {
     std::any value;
 };
 
 namespace detail {
 
-/// The meanings of a name.
+/// An entry of a state.
 using state_entry =
     std::variant<local_shard, deferred_tensor, stored_object, stored_value, unsaved_value>;
 
 } // namespace detail
 
-/// All that a rank saves and loads, under the names that its program uses.
+/// The values that a rank saves and loads, under the names of its program.
 ///
-/// In a checkpoint a tensor or an object has the entry's own key. So a state may be loaded under
-/// other names than it was saved under. Only common values are found by their names.
+/// In a checkpoint a tensor or an object has the key of its entry, not the name. So a program may
+/// load a state under other names than those of the save. Only common values are found by their
+/// names.
 ///
 /// \par Source sharded state dicts of Megatron-Core
 using model_state = std::map<std::string, detail::state_entry, std::less<>>;
 
 /// An object that has a state to save, such as a model or an optimizer.
 ///
-/// `state()` is called once before a save, and once before a load, for the tensors to fill.
-/// `loaded(all)` is called once when all ranks have loaded all objects, and never if that failed.
-/// Neither communicates. If one rank throws, all ranks get an exception.
+/// `state()` is called once before a save, and once before a load, which fills the tensors.
+/// `loaded(all)` is called once when all ranks have loaded all objects, but not after a failure.
+/// Neither may communicate. If one rank throws, all ranks get an exception.
 ///
 /// \par Source `Stateful` of PyTorch's distributed checkpoints: `state_dict`, `load_state_dict`
 template <class Object>
@@ -139,9 +139,9 @@ concept stateful = requires(Object& object, model_state const& state) {
 
 namespace detail {
 
-/// The states of all objects, by the names of all.
+/// Merges the states of all objects.
 ///
-/// \throws error with errc::usage for a name that two objects give
+/// \throws error with errc::usage for a name that two objects use
 template <stateful... Objects>
 model_state state_of_all(std::tuple<Objects&...> const& objects) {
     model_state state;
@@ -155,23 +155,24 @@ model_state state_of_all(std::tuple<Objects&...> const& objects) {
     return state;
 }
 
-/// True if every entry is a tensor, now or after it is built, or if there is no entry, since a rank
-/// may hold nothing. False if no entry is a tensor.
+/// True if all entries are tensors or deferred tensors; also for a rank without entries. False if
+/// no entry is a tensor.
 ///
-/// \throws     error with errc::usage for a mix, naming an entry of each kind
-/// \par Source `is_sharded_state_dict` of PaddlePaddle Flex Checkpoint, false for no entry
+/// \throws     error with errc::usage for a mixture, naming an entry of each kind
+/// \par Source `is_sharded_state_dict` of PaddlePaddle Flex Checkpoint, which is false without
+///             entries
 RESHARD_DECL bool is_sharded(model_state const& state);
 
-/// The common values of a state, in the order of names. They refer to it.
+/// The common values of a state, in the order of names. They point into the state.
 RESHARD_DECL vector<common_value> common_values(model_state const& state);
 
-/// The objects of a state. They refer to it.
+/// The objects of a state. They point into the state.
 RESHARD_DECL vector<held_object> held_objects(model_state const& state);
 
-/// The prefix of a common value's key in a checkpoint; its name follows.
+/// The prefix of a common value's key in a checkpoint. The name follows it.
 inline constexpr std::string_view common_prefix = "common/";
 
-/// Bytes as a tensor: of one axis, of unsigned bytes, whole on every rank that has it.
+/// Describes bytes as a tensor with one axis, whole on every rank that has it.
 RESHARD_DECL shard_descriptor bytes_tensor(std::string key, std::size_t size);
 
 inline const_tensor_view view_of_bytes(std::string_view bytes) {
@@ -187,7 +188,7 @@ using built_state = vector<std::pair<deferred_tensor const*, deferred_tensor::bu
 
 RESHARD_DECL built_state build_all(model_state const& state);
 
-/// Adds the tensors of a state, and its built tensors.
+/// Adds the tensors of a state, and the shards of its built tensors.
 template <class View>
 void add_tensors(basic_state_dict<View>& tensors, model_state const& state,
                  built_state const& built) {
@@ -199,23 +200,24 @@ void add_tensors(basic_state_dict<View>& tensors, model_state const& state,
             tensors.add(descriptor, View(tensor));
 }
 
-/// Bytes to read from a checkpoint, under a name of the state.
+/// Bytes to read from a checkpoint for an entry of a state.
 struct bytes_to_load {
     std::string name;
     std::string key; ///< in the checkpoint
     std::string bytes;
 };
 
-/// The cell that a tensor of a checkpoint stores, if any; the inverse of `tensor_key`.
+/// The cell of an object that a checkpoint stores under `key`, if it does; the inverse of
+/// `tensor_key`.
 RESHARD_DECL std::optional<object_cell> cell_of(std::string_view key);
 
-/// The cells of some arrays in a checkpoint that no rank takes.
+/// The cells that no rank takes. Arrays from which no rank takes any cell are ignored.
 ///
 /// \param taken the keys of the cells that each rank takes
 RESHARD_DECL vector<std::string> cells_left(layout const& stored,
                                             vector<vector<std::string>> const& taken);
 
-/// Memory for the objects that a state wants, and for all common values that a checkpoint has.
+/// Memory for the objects of a state, and for all common values of a checkpoint.
 RESHARD_DECL vector<bytes_to_load> bytes_of(model_state const& state, layout const& stored);
 
 } // namespace detail

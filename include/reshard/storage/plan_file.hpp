@@ -12,32 +12,31 @@
 #include <filesystem>
 
 /// \file
-/// Plans in files. A plan is read only for the layouts and the program that it was made for.
+/// Stores plans in files. A stored plan is valid only for its own layouts and program.
 
 namespace reshard {
 
-/// Writes a plan, with the digest of its problem; an existing file is replaced.
+/// Writes a plan, with the digest of its problem. An existing file is replaced.
 ///
 /// \param digest the result of `plan_digest`
 /// \throws error with errc::io, naming the file, which is then unchanged
 RESHARD_DECL void write_plan(std::filesystem::path const& path, std::uint64_t digest,
                              plan const& plan);
 
-/// The plan that `write_plan` wrote.
+/// Reads a plan that `write_plan` wrote.
 ///
-/// \param digest the digest of the problem that needs a plan now
-/// \throws error that names the file and both numbers: with errc::unsupported for a file of another
-///         version, with errc::corrupt_file for a truncated or altered file, and with
-///         errc::bad_layout for the plan of another problem. With errc::missing_file or errc::io if
-///         the file cannot be read
+/// \param digest the digest of the problem that needs the plan
+/// \throws error with errc::unsupported for a file of another version, errc::corrupt_file for a
+///         truncated or altered file, and errc::bad_layout for the plan of another problem, naming
+///         the file and both numbers; errc::missing_file or errc::io if the file cannot be read
 RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t digest);
 
-/// The plan of this rank from its own file, if every rank finds the right one.
+/// Reads the plan of this rank from its own file. Every rank must have a file for the same problem.
 ///
 /// \param structure the result of `structure_digest`; ranks compare it
 /// \par Collective every rank of the group, in the same order, each with its own file
-/// \throws error on every rank: of the lowest failing rank, as `read_plan`; else with
-///         errc::ranks_disagree if ranks have different structures or call something else
+/// \throws error on every rank: of the lowest failing rank, as `read_plan`; errc::ranks_disagree if
+///         ranks have different structures or call different functions
 plan read_plan(group auto const& world, std::filesystem::path const& path, std::uint64_t structure,
                detail::plan_scope const& scope) {
     plan plan;

@@ -17,8 +17,7 @@
 #include <utility>
 
 /// \file
-/// Turns transfers into the bytes of files. Each piece is put together and written a window at a
-/// time.
+/// Turns transfers into the bytes of files. Each piece is built and written window by window.
 
 namespace reshard::detail {
 
@@ -29,7 +28,7 @@ struct piece_part {
     affine_copy loop; ///< target positions count elements of the window
 };
 
-/// The transfers into each piece: those into piece `i` begin at `first[i]`.
+/// The transfers, sorted by target piece. The transfers into piece `i` begin at `first[i]`.
 struct piece_transfers {
     vector<transfer const*> all;
     vector<std::size_t> first;
@@ -81,8 +80,8 @@ inline vector<piece_part> parts_of(bound_plan const& bound,
     return parts;
 }
 
-/// The first piece of the first file of process `me` of `size`. Processes begin in different files
-/// if possible, since systems let one process write to a file at a time.
+/// The piece with which process `me` of `size` begins. Processes begin in different files if
+/// possible, since systems let only one process write to a file at a time.
 inline std::size_t first_piece(checkpoint_metadata const& written, file_pieces const& pieces,
                                holder_t me, int size) {
     auto const file =
@@ -96,10 +95,10 @@ inline std::size_t first_piece(checkpoint_metadata const& written, file_pieces c
 
 /// Writes the pieces of process `me` of `size`.
 ///
-/// \param wanted_bytes gives the wanted bytes of a window, given the transfers into a piece
-/// \param content      gives the content of a window, given its number of bytes and its parts;
-///                     elements in no part are zero bits
-/// \param wrote        gets the number of bytes of each window when they are written
+/// \param wanted_bytes returns the wanted size of a window, given the transfers into a piece
+/// \param content      returns the bytes of a window, given its size and its parts; elements
+///                     outside all parts are zero bits
+/// \param wrote        gets the size of each window after it is written
 /// \pre   the targets of the plan are the pieces, as `layout_of` numbers them
 void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me, int size,
                 written_files& writer, auto&& wanted_bytes, auto&& content, auto&& wrote) {
@@ -132,13 +131,13 @@ void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me,
     }
 }
 
-/// True for a loop that copies elements that are contiguous on both sides.
+/// True if the elements of a loop are contiguous on both sides.
 constexpr bool is_dense(affine_copy const& fused) {
     return fused.ndim() == 0 ||
            (fused.ndim() == 1 && fused.source_strides[0] == 1 && fused.target_strides[0] == 1);
 }
 
-/// The memory that already holds the bytes of a window as they shall be written; empty if there is
+/// The tensor memory that already has the bytes of a window in the written form; empty if there is
 /// none.
 inline std::span<std::byte const> bytes_in_memory(bound_plan const& bound, std::uint64_t size,
                                                   std::span<piece_part const> parts) {
@@ -156,8 +155,8 @@ inline std::span<std::byte const> bytes_in_memory(bound_plan const& bound, std::
             size};
 }
 
-/// The bytes of a window from tensors in memory. They are put together in `buffer` unless memory
-/// already holds them in order.
+/// The bytes of a window from tensors in memory. They are copied to `buffer`, unless a tensor's
+/// memory already has them in the written form.
 inline std::span<std::byte const> content_from_memory(bound_plan const& bound, std::uint64_t size,
                                                       std::span<piece_part const> parts,
                                                       vector<std::byte>& buffer) {

@@ -20,13 +20,14 @@
 
 namespace reshard {
 
-/// Rules for the checkpoints of a directory that stay. Without any rule, all of them stay.
+/// Rules that select the checkpoints of a directory to keep. Without any rule, all checkpoints
+/// stay.
 struct retention {
-    std::optional<index_t> last = {}; ///< the number of newest saves
-    std::optional<index_t> best = {}; ///< the number of best saves by the number `by` of their
-                                      ///< records
+    std::optional<index_t> last = {}; ///< how many of the newest saves stay
+    std::optional<index_t> best = {}; ///< how many of the best saves stay, by the number `by`
+                                      ///< in their records
     std::string by = {};
-    bool highest = false; ///< if true, the highest numbers are the best, else the lowest
+    bool highest = false; ///< if true, higher numbers are better, else lower numbers
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.last, self.best, self.by, self.highest);
@@ -44,22 +45,22 @@ struct retention_verdict {
     bool operator==(retention_verdict const&) const = default;
 };
 
-/// The decisions on the saves, in their order.
+/// Decides which saves are deleted. The decisions are in the order of the saves.
 ///
-/// A save that is damaged, foreign, in progress, pinned or the base of one in progress stays. A
-/// complete one stays if a rule keeps it, if a save that stays needs it, or if it has foreign files
-/// that may hold tensors. The newest stays in any case if no other would stay, or if a save is in
-/// progress, since that may need it. A save without the number is not among the best; of two equal
-/// numbers, the newer save is better.
+/// A save stays if it is damaged, foreign, in progress, pinned, or the base of a save in progress.
+/// A complete save stays if a rule keeps it, if a save that stays needs it, or if its directory has
+/// foreign files that may hold tensors. The newest save stays if no other save would stay. It also
+/// stays if a save is in progress, which may need it. A save without the number `by` is not among
+/// the best. Of saves with equal numbers, the newer save is better.
 ///
-/// \throws error with errc::usage for a number below 0, or if no record has the number `by`
+/// \throws error with errc::usage for a negative number, or if no record has the number `by`
 RESHARD_DECL vector<retention_verdict> judge(vector<listed_save> const& saves,
                                              retention const& rules);
 
 /// A save, and the decision on it.
 struct retained_save {
     std::string name;
-    bool goes = false; ///< or is deleted already
+    bool goes = false; ///< the save may be deleted, or is deleted
     std::string why;
     std::string state; ///< `complete`, `damaged`, `in progress`, `leftover` or `foreign`
     std::string save;  ///< its id
@@ -73,13 +74,13 @@ struct retained_save {
     }
 };
 
-/// Deletes a save, unless another save has its name by now.
+/// Deletes a save, unless another save has replaced it.
 ///
-/// Before any of its files is deleted, the save is locked and gets a temporary name, and the new
-/// name is flushed to the disk. A machine that stops leaves either the save, or files that the next
-/// save with this name removes.
+/// First locks the save, renames it to a temporary name, and flushes the new name to the disk. If
+/// the machine stops, either the whole save exists, or the next save with this name removes the
+/// rest.
 ///
-/// \throws error with errc::io; with errc::already_exists if another save has the name
+/// \throws error with errc::io; with errc::already_exists if another save has this name
 RESHARD_DECL void delete_save(std::filesystem::path const& directory, listed_save const& save);
 
 /// The same as `retain`, for one process.
@@ -88,20 +89,20 @@ RESHARD_DECL vector<retained_save> retain_here(std::filesystem::path const& dire
 
 } // namespace detail
 
-/// The saves that `retain` found in a directory, sorted by name, with the decision on each.
+/// The saves in a directory, sorted by name, with the decisions of `retain`.
 using retention_report = vector<detail::retained_save>;
 
 /// Reports which checkpoints of a directory may be deleted, and deletes them if `do_delete` is
 /// true.
 ///
-/// A directory gets a temporary name before it is deleted, so that a half-deleted one is never a
-/// checkpoint. Its files that hold no tensors are deleted, too. So are the files of writers that
-/// died. A save stays while any process that shares the file system and its locks writes a delta of
-/// it. The first rank does all the work.
+/// A directory gets a temporary name before it is deleted, so that no half-deleted checkpoint
+/// exists. Files beside its tensors, and files of writers that died, are deleted, too. A save stays
+/// while another process writes a delta of it, if the process shares the file system and its locks.
+/// The first rank does all the work.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank: errc::usage for invalid rules; errc::missing_file; errc::io if an
-///         entry could not be deleted, then others may have been deleted
+///         entry could not be deleted; other entries may then be deleted
 retention_report retain(group auto const& world, std::filesystem::path const& directory,
                         retention const& rules, bool do_delete = false) {
     detail::compared_values fingerprint("rules", rules);

@@ -25,9 +25,9 @@ namespace reshard {
 
 /// The kind of checkpoint that `save` writes.
 enum class save_form {
-    sharded,     ///< each rank writes shards that it holds; one rank writes a replicated shard
+    sharded,     ///< ranks write their shards; one rank writes a replicated shard
     huggingface, ///< whole tensors
-    chosen,      ///< sharded; with a program, whole tensors
+    chosen,      ///< whole tensors if there is a program, else sharded
 };
 
 namespace detail {
@@ -36,34 +36,34 @@ struct planned_save;
 
 } // namespace detail
 
-/// The plans of one rank's saves. See `save_options::cache`.
+/// The plans of a rank's earlier saves. See `save_options::cache`.
 using save_cache = detail::digest_cache<detail::planned_save>;
 
-/// The options of a save; equal on every rank, except the deadline, functions and the cache.
+/// The options of a save. They are equal on every rank, except the deadline, functions and the
+/// cache.
 struct save_options {
-    /// The program of the saved tensors; by default, all tensors of the ranks under their names. A
-    /// function gets their catalog, and null. Whole tensors are written. Each process writes the
-    /// elements that it can make from its own shards, without a copy of them. The rest is put
-    /// together in at most 64 MiB per process.
+    /// The program of the saved tensors; by default, all tensors of the ranks under their names. If
+    /// the program is a function, it gets their catalog and null. A program writes whole tensors.
+    /// Each process writes the elements that it can make from its shards, without a copy of the
+    /// shards. Other elements are gathered, in at most 64 MiB per process.
     any_program program = {};
     save_form form = save_form::chosen;
     detail::write_options writing = {};
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
-    /// The tensors that all ranks together must have. If a key is missing, nothing is written.
+    /// The tensors that the ranks together must have. If a key is missing, nothing is written.
     vector<state_need> needs = {};
-    /// Other names of tensors, with their keys, as in `{"lm_head.weight", "embed.weight"}`. A
-    /// tensor is written once, under its key, and loads find it under all its names. If ranks have
-    /// tensors of both names, the key's tensor is written.
+    /// Aliases of tensors, with their keys, as in `{"lm_head.weight", "embed.weight"}`. A tensor is
+    /// written once, under its key, and loads find it under all its names. If ranks have tensors
+    /// under both names, the key's tensor is written.
     std::map<std::string, std::string> aliases = {};
-    /// If true, tensors of both names must be equal, bit by bit; else nothing is written. If false,
-    /// the key's tensor is written, even if the other one differs.
+    /// If true, the tensors under both names must be equal, bit by bit; else nothing is written. If
+    /// false, the key's tensor is written without a comparison.
     bool compare_aliases = true;
     /// The cache of plans, as in `options::cache`. In each save, the ranks compare a digest of
-    /// their shards and of these options. If each of them has the earlier plan, nothing is planned,
-    /// and nothing is exchanged except the pieces that ranks put together for Hugging Face files.
-    /// All ranks plan if any rank changed something, or lacks the plan. Either every rank gives a
-    /// cache, or none does. With `program`, `writing.writer` or `writing.format`, every save is
-    /// planned. An `async_saver` has its own cache.
+    /// their shards and of these options. If every rank has a plan for it, no rank plans, and ranks
+    /// exchange only the pieces that they gather for Hugging Face files; else all ranks plan.
+    /// Either every rank passes a cache, or no rank does. Saves with `program`, `writing.writer` or
+    /// `writing.format` do not use the cache. An `async_saver` has its own cache.
     save_cache* cache = nullptr;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -75,32 +75,31 @@ struct save_options {
 
 /// The result of a save, the same on every rank.
 struct save_report {
-    std::string save;  ///< its id, which the record and each file have
+    std::string save;  ///< the id, which the record and each file contain
     index_t bytes = 0; ///< of tensors written, by all ranks
-    /// Of these, the bytes that the base of a delta has (`write_options::base`), and that were not
-    /// written.
+    /// The part of `bytes` that a delta takes from its base (`write_options::base`).
     index_t reused = 0;
-    /// The removed files of earlier writers of the target that died.
+    /// The removed files of earlier writers of this target that died.
     vector<std::string> removed = {};
-    /// Sentences for people: interleaved tensors that were written one after the other, since files
-    /// have them whole.
+    /// Sentences for people about interleaved tensors that are contiguous in the files, which have
+    /// them whole.
     vector<std::string> notes = {};
 };
 
 /// Writes the tensors of all ranks as a checkpoint at `target`.
 ///
-/// Each different shard is written once, unless `options.writing.replicas` is set. Files are
-/// written to a temporary directory, and appear at `target` all at once when they are complete.
-/// With `options.writing.partial`, sharded tensors may lack elements. With `options.program`,
-/// `save` writes the tensors that the program makes from those of `have`, as `convert` does with a
-/// checkpoint; source tensors that it calls copies are compared.
+/// Equal shards are written once, unless `options.writing.replicas` is set. Files are written to a
+/// temporary directory, which is renamed to `target` when they are complete. With
+/// `options.writing.partial`, sharded tensors may lack elements. With `options.program`, `save`
+/// writes the tensors that the program makes from the tensors of `have`, as `convert` does with a
+/// checkpoint; it compares tensors that the program declares copies.
 ///
 /// \throws error, and `target` is unchanged: as `layout_of` and `checkpoint_writer`;
-///         errc::not_covered, or errc::overlap for unequal shards that share elements;
-///         errc::unknown_key for a need in `options.needs`, or a key in `options.aliases`, that no
-///         rank has; errc::overlap for tensors of two names that differ, naming both, the first
-///         element and both values; errc::bad_layout for an invalid alias; as the program, and with
-///         errc::usage for a program beside aliases or shards
+///         errc::not_covered for missing elements; errc::overlap for unequal shards that share
+///         elements; errc::unknown_key for a key in `options.needs` or `options.aliases` that no
+///         rank has; errc::overlap if an alias's tensor differs from the key's tensor, naming both,
+///         the first element and both values; errc::bad_layout for an invalid alias; as the
+///         program; errc::usage for a program with aliases or shards
 RESHARD_DECL save_report save(solo const& alone, source_tensors have,
                               std::filesystem::path const& target,
                               save_options const& options = {});
@@ -115,7 +114,7 @@ RESHARD_DECL save_report save(mpi_group const& world, source_tensors have,
 
 namespace detail {
 
-/// All that one rank saves in a checkpoint, as tensors; the first rank saves the common values.
+/// The values that one rank saves, as tensors. The first rank saves the common values.
 RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_state const& built,
                                               bool is_first);
 
@@ -147,9 +146,9 @@ save_report save_what(Group const& caller, StateOf&& state_of, std::filesystem::
 /// values are compared, and the first rank writes them. Unsaved values are not written.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank, and `target` is unchanged: as `save` of tensors, `check_common` and
-///         `check_objects`, with errc::bad_layout for a key that begins with the prefix of common
-///         values, and as a factory
+/// \throws error on every rank, and `target` is unchanged: as `save` of tensors, `check_common`,
+///         `check_objects` and a factory; errc::bad_layout for a key that begins with the prefix of
+///         common values
 template <group Group>
 save_report save_state(Group const& caller, model_state const& state,
                        std::filesystem::path const& target, save_options const& options = {}) {
@@ -157,10 +156,10 @@ save_report save_state(Group const& caller, model_state const& state,
         caller, [&]() -> model_state const& { return state; }, target, options);
 }
 
-/// The same for objects, as in `save_state(ranks, std::tie(model, optimizer), "step_1")`. Each
-/// object is asked for its state, in this order.
+/// Saves objects, as in `save_state(ranks, std::tie(model, optimizer), "step_1")`. Gets the state
+/// of each object in this order.
 ///
-/// \throws error as above, as `state` throws, and errc::usage for a name that two objects give
+/// \throws error as above, as `state` throws, and errc::usage for a name that two objects use
 template <group Group, stateful... Objects>
 save_report save_state(Group const& caller, std::tuple<Objects&...> objects,
                        std::filesystem::path const& target, save_options const& options = {}) {

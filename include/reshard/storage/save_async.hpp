@@ -14,7 +14,7 @@
 #include <memory>
 
 /// \file
-/// Saves tensors as a checkpoint while the job goes on.
+/// Saves tensors as a checkpoint in the background.
 
 namespace reshard {
 
@@ -24,11 +24,11 @@ class async_state;
 
 } // namespace detail
 
-/// The state that saves in the background share: a thread that writes and never calls MPI, and
-/// memory for the copies of two saves, which later saves reuse.
+/// Shared by all saves in the background: a thread that writes and never calls MPI, and memory for
+/// the copies of two saves. Later saves reuse the memory.
 ///
-/// Its destructor waits until this process has written its share. The last process to write
-/// completes the checkpoint. So nothing is lost if the job ends, or if a rank dies after it has
+/// The destructor waits until this process has written its share. The last process that writes
+/// completes the checkpoint. So no save is lost if the job ends, or if a rank dies after it has
 /// written.
 class async_saver {
 public:
@@ -43,23 +43,22 @@ private:
     std::unique_ptr<detail::async_state> state_;
 };
 
-/// Saves as `save` does, but returns when the tensors are copied; then they may change. The copies
-/// are written in the background. Two saves may be under way; a third waits for the first.
+/// Saves as `save` does, but returns as soon as the tensors are copied; then the caller may change
+/// them. A thread writes the copies in the background. Two saves may be in progress; a third save
+/// waits for the first.
 ///
 /// All ranks must see the target's parent directory. The deadline in `options` also limits the time
 /// that this rank's thread waits for the threads of other ranks.
 ///
-/// \return the result of the save when it is complete on every rank, or its error when it is given
-/// up
-/// \throws error as `save` does before it writes, and the target is unchanged; the error that an
-/// earlier
-///         save of `saver` failed with, once; errc::io if a rank does not see the directory
+/// \return the report when the save is complete on every rank, or the error if the save fails
+/// \throws error as `save` before it writes, and the target is unchanged; the error of an earlier
+///         save of `saver`, once; errc::io if a rank does not see the directory
 RESHARD_DECL std::shared_future<save_report> save_async(solo const& alone, source_tensors have,
                                                         std::filesystem::path const& target,
                                                         async_saver& saver,
                                                         save_options const& options = {});
 
-/// The same over a communicator. The thread does not call MPI, so a single-threaded MPI is enough.
+/// The same over a communicator. MPI may be single-threaded, since the thread does not call it.
 ///
 /// \par Collective every rank of the group, in the same order, each with its own saver
 /// \throws error as above, on every rank; errc::ranks_disagree

@@ -20,8 +20,8 @@
 
 /// \file
 /// Reads windows of files that several ranks need. On a node, one rank reads and verifies each
-/// window, and all copy from memory that they share. If several nodes need a window, one rank of
-/// all reads it, and the nodes pass it on.
+/// window, and all ranks copy from shared memory. If several nodes need a window, only one rank
+/// reads it, and the nodes pass it on.
 
 namespace reshard::detail {
 
@@ -32,7 +32,7 @@ struct group_nodes {
     vector<vector<int>> ranks;   ///< by node, ascending
     std::size_t least_ranks = 0; ///< the fewest ranks of a node
 
-    /// The rank that sends a value that all nodes of `some` have.
+    /// The rank that sends a value for the nodes `some`, which all have it.
     int teller(vector<std::uint32_t> const& some) const { return ranks[some.front()].front(); }
 };
 
@@ -43,15 +43,15 @@ RESHARD_DECL group_nodes nodes_of(mpi_group const& world);
 /// A window that arrives at this rank's node.
 struct relayed_window {
     window_run window;
-    std::uint64_t turn = 0; ///< its turn among the windows of a node; a node's turns may have gaps
-    std::uint32_t set = 0;  ///< the set of nodes
+    std::uint64_t turn = 0; ///< its position on this node; turns may have gaps
+    std::uint32_t set = 0;  ///< the number of the set of nodes that need it
 };
 
 /// The windows that arrive at this rank's node, in the order of files and turns.
 ///
-/// A window has the same turn on all nodes that need it: the first turn after those of all earlier
-/// windows on these nodes. So nodes that need different windows, such as stages of a pipeline, do
-/// not wait for each other.
+/// A window has the same turn on all nodes that need it: the first turn after all earlier windows
+/// of these nodes. So nodes that need different windows, such as stages of a pipeline, do not wait
+/// for each other.
 class relayed_windows {
 public:
     explicit relayed_windows(group_nodes const& nodes)
@@ -97,19 +97,19 @@ private:
     vector<relayed_window> windows_;
     vector<vector<std::uint32_t>> sets_;
     std::map<vector<std::uint32_t>, std::uint32_t> numbers_;
-    vector<std::uint64_t> next_; ///< by node, since the last change of the set
-    std::uint32_t set_ = 0;      ///< the set of the last window; `turn_` is the turn after it
+    vector<std::uint64_t> next_; ///< the next turn of each node, up to the last change of the set
+    std::uint32_t set_ = 0;      ///< the set of the last window; `turn_` is its next turn
     std::uint64_t turn_ = 0;
 };
 
-/// The windows to pass on, and the size of the largest window on any node.
+/// The windows that nodes pass on, and the size of the largest window.
 struct found_windows {
     relayed_windows relayed;
     std::uint64_t most_bytes = 0;
 };
 
-/// Finds the windows to pass on, among all windows that ranks need. For windows that only one node
-/// needs, only digests are sent.
+/// Finds the windows to pass on among all windows that ranks need. For windows that only one node
+/// needs, ranks send only digests.
 ///
 /// \param runs the windows that this rank needs, in the order of files
 /// \par Collective every rank of the group, in the same order, with the same checkpoint and
@@ -120,16 +120,16 @@ RESHARD_DECL found_windows find_relayed(mpi_group const& world, group_nodes cons
 
 /// Reads each window that several nodes need once, and removes these windows from `runs`.
 ///
-/// A window goes from node to node in messages, along a chain or a tree. The nodes take turns in
+/// Messages carry a window from node to node, along a chain or a tree. The nodes take turns in
 /// reading. On each node one rank receives the window and passes it on, and all ranks copy from
-/// memory that they share. So a rank needs at most twice `most_slot_bytes` of shared memory. If a
-/// node is refused that memory, nothing is read, and `runs` is unchanged.
+/// shared memory. A rank needs at most twice `most_slot_bytes` of shared memory. If a node cannot
+/// get that memory, nothing is read, and `runs` is unchanged.
 ///
 /// `file_reads` decides whether windows are passed on even if that saves little.
 ///
 /// \param runs the windows that this rank needs, in the order of files
 /// \par Collective every rank of the group, in the same order, with the same checkpoint
-/// \return the first error of this rank's reads; the rank goes on, since others wait for it
+/// \return the first error of this rank's reads; the rank continues, since other ranks wait for it
 /// \throws error as `agreed_node_of`; errc::deadline
 RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& reader,
                                       window_reads& reads, vector<window_run>& runs,
@@ -146,9 +146,9 @@ struct planned_reads {
     vector<window_run> windows; ///< in the order of files
 };
 
-/// The message of a rank to the others about its reads.
+/// The message of a rank to the other ranks about its reads.
 struct read_notice {
-    std::string problem; ///< the reason why it will not read, in the form of `encode`
+    std::string problem; ///< why the rank will not read, in the form of `encode`
     std::uint64_t bytes = 0;
     std::uint8_t may_share = 0;
 
@@ -161,15 +161,15 @@ RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen
 
 /// Reads the bytes that the loops of this rank need.
 ///
-/// \throws error as `chunk_reader::read`; errc::corrupt_file for a file that was changed meanwhile
+/// \throws error as `chunk_reader::read`; errc::corrupt_file for a file that has changed meanwhile
 inline void read_windows(solo const&, planned_reads& reads, vector<read_notice> const&,
                          options const&) {
     run(reads.reader, reads.loops);
     reads.reader.check_unchanged();
 }
 
-/// The same for all ranks, as `options.reads` says. With `relays()`, bytes that several nodes need
-/// are read once (see `read_relayed`).
+/// Reads the bytes that the loops of all ranks need, as `options.reads` says. With `relays()`,
+/// bytes that several nodes need are read once (see `read_relayed`).
 ///
 /// \par Collective every rank of the group, in the same order, with the same checkpoint and options
 /// \throws error as `chunk_reader::read`, on every rank

@@ -14,21 +14,21 @@
 #include <string>
 
 /// \file
-/// The notes that the writers of one checkpoint leave each other, in files beside its own. Nothing
-/// here communicates in another way.
+/// Notes between the processes that write one checkpoint in the background. The notes are files in
+/// the checkpoint's temporary directory. Nothing here communicates in another way.
 
 namespace reshard::detail {
 
-/// A save that is under way, as one of its processes sees it.
+/// A save in progress, from the view of one process.
 struct shared_save {
     std::filesystem::path const& target;
     std::filesystem::path const& temporary; ///< the directory that will be the target
-    file_descriptor const& seen;            ///< that directory, under any name
+    file_descriptor const& seen;            ///< the same directory, even after it is renamed
     int rank = 0;
     int size = 1;
 };
 
-/// The files that each rank has written.
+/// The runs that each rank has written.
 using runs_by_rank = vector<vector<written_run>>;
 
 /// Publishes the runs that this process has written.
@@ -36,16 +36,17 @@ using runs_by_rank = vector<vector<written_run>>;
 /// \throws error with errc::io
 RESHARD_DECL void publish_runs(shared_save const& save, vector<written_run> const& runs);
 
-/// Publishes that this process has failed. If the note cannot be written, an empty file says so.
+/// Publishes the error of this process. If the error cannot be written, tries to leave an empty
+/// file.
 ///
-/// \return true if others learn the reason
+/// \return true if other processes can read the error
 RESHARD_DECL bool publish_failure(shared_save const& save, errc code, std::string const& text);
 
-/// Claims the save; true for only one process. Only that process may read all notes, and complete
+/// Claims the save; true for only one process. Only this process may read all notes, and complete
 /// the save or give it up.
 ///
-/// \post the result is false if another process has completed the save, as missing notes show. The
-///       old target may have the temporary name then, and gets no file
+/// \post the result is false if another process has completed the save and removed the notes. Then
+///       the old target may have the temporary name; no file of the claim stays in it
 RESHARD_DECL bool claim(shared_save const& save);
 
 /// Ends the claim.
@@ -58,11 +59,11 @@ RESHARD_DECL void remove_claim(shared_save const& save);
 /// \throws error with errc::io
 RESHARD_DECL void remove_notes(shared_save const& save);
 
-/// Lets one process call `complete` when the notes of all exist. `complete` removes the notes and
-/// the claim, and then gives the directory the target's name. If it fails before that, all other
+/// If the notes of all processes exist, lets one process call `complete`. It removes the notes and
+/// the claim, and renames the directory to the target. If it fails before the renaming, all other
 /// processes fail, too.
 ///
-/// \throws error of the process that has failed; of the lowest one if several have
+/// \throws error of the lowest process that has failed
 RESHARD_DECL void complete_if_ready(shared_save const& save,
                                     std::function<void(runs_by_rank const&)> const& complete);
 

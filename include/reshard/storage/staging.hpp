@@ -22,7 +22,7 @@
 #include <utility>
 
 /// \file
-/// A target that is written under a temporary name, and then appears all at once.
+/// Writes a target under a temporary name, and then makes it appear in one step.
 
 namespace reshard::detail {
 
@@ -30,7 +30,7 @@ inline std::filesystem::path without_slash(std::filesystem::path const& path) {
     return path.has_filename() ? path : path.parent_path();
 }
 
-/// Refuses a target that must not be written.
+/// Refuses a target that cannot be created, or must not be replaced.
 inline void check_target(std::filesystem::path const& target, bool replace) {
     if (target.empty())
         fail(errc::usage, "the target is an empty path; give the name of a directory");
@@ -52,7 +52,7 @@ inline void check_target(std::filesystem::path const& target, bool replace) {
     }
 }
 
-/// Copies files into a directory, except files whose names exist there.
+/// Copies files into a directory. Skips names that exist there.
 inline void copy_files(vector<std::filesystem::path> const& files,
                        std::filesystem::path const& directory) {
     for (std::filesystem::path const& file : files) {
@@ -74,7 +74,7 @@ inline void copy_files(vector<std::filesystem::path> const& files, file_store::u
     }
 }
 
-/// Creates a directory, and locks it so that others know that its writer lives.
+/// Creates a directory, and locks it to show other processes that its writer lives.
 inline file_descriptor create_temporary(std::filesystem::path const& temporary,
                                         std::filesystem::path const& target) {
     return create_locked(temporary, target, [&] {
@@ -85,16 +85,16 @@ inline file_descriptor create_temporary(std::filesystem::path const& temporary,
     });
 }
 
-/// A directory that is complete except for its name. Nothing here communicates.
+/// A complete directory that still has a temporary name. Nothing here communicates.
 struct staged_directory {
     std::filesystem::path target;
     std::filesystem::path temporary;
     bool replace = false;
 
-    /// Makes the target appear. The old target's files that stay are copied into it, unless it has
-    /// files of these names. The old target then has the temporary name.
+    /// Renames the directory to the target. First copies the old target's files that stay, except
+    /// names that the directory has. The old target gets the temporary name.
     ///
-    /// \throws error as `atomic_replace`, and the target is unchanged
+    /// \throws error as `atomic_replace`; then the target is unchanged
     void appear() const {
         std::error_code problem;
         if (replace && std::filesystem::exists(target, problem))
@@ -105,26 +105,25 @@ struct staged_directory {
                  ": is written, but may be lost if the machine stops now: ", lost->what());
     }
 
-    /// Removes the incomplete directory, or the directory that the new one replaced.
+    /// Removes the directory with the temporary name: the incomplete directory, or the old target.
     void remove_temporary() const {
         std::error_code ignored;
         std::filesystem::remove_all(temporary, ignored);
     }
 };
 
-/// A temporary directory beside a target. Files are written there, and the directory is renamed
-/// last.
+/// A temporary directory beside a target. Files are written there; then the directory is renamed.
 ///
-/// A process that dies leaves the temporary directory (see `temporary_name`), never half a target;
-/// the next writer removes it.
+/// If the process dies, the temporary directory stays (see `temporary_name`), and the next writer
+/// removes it. The target is never half written.
 class staged_target : public file_store::unfinished {
 public:
     /// Completes an interrupted replacement, removes the files of dead writers, and creates the
     /// temporary directory.
     ///
-    /// \throws error with errc::already_exists if the target exists and `replace` is false, or
-    ///         it holds files that are not part of a checkpoint; with errc::io if it could not be
-    ///         created
+    /// \throws error with errc::already_exists if the target exists and `replace` is false, or if
+    ///         it holds files that are not part of a checkpoint; with errc::io if the directory
+    ///         could not be created
     staged_target(std::filesystem::path const& target, bool replace)
         : staged_{resolved(without_slash(target)), {}, replace} {
         staged_.temporary = staged_.target;
@@ -137,7 +136,7 @@ public:
 
     /// Joins the temporary directory that another process created.
     ///
-    /// \throws error with errc::io if this process does not see it
+    /// \throws error with errc::io if this process does not see the directory
     staged_target(std::filesystem::path const& target, bool replace,
                   std::filesystem::path temporary)
         : staged_{resolved(without_slash(target)), std::move(temporary), replace} {
@@ -162,10 +161,10 @@ public:
 private:
     staged_directory staged_;
     vector<std::string> removed_;
-    file_descriptor directory_; ///< locked while this object lives: its writer is not dead
+    file_descriptor directory_; ///< locked while this object lives, as its writer
 };
 
-/// The files of the file system, for reading and writing.
+/// The store of the file system, for reading and writing.
 class written_system_files : public system_files {
 public:
     std::unique_ptr<unfinished> begin(std::filesystem::path const& target,
@@ -184,7 +183,7 @@ inline std::shared_ptr<file_store const> store_for(std::shared_ptr<file_store co
     return files ? std::move(files) : std::make_shared<written_system_files const>();
 }
 
-/// Writes a whole file of a target.
+/// Writes a complete file of a target.
 inline void write_new_file(file_store::unfinished& target, std::filesystem::path const& name,
                            std::string_view text, bool sync) {
     auto const file = target.open(name, text.size());
@@ -193,10 +192,10 @@ inline void write_new_file(file_store::unfinished& target, std::filesystem::path
         file->sync();
 }
 
-/// A target that all ranks write together; it appears all at once.
+/// A target that all ranks write together. It appears in one step.
 class staging {
 public:
-    /// Begins the target on the first rank; the others join.
+    /// Begins the target on the first rank. The other ranks join it.
     ///
     /// \param  files the store; null: the file system
     /// \par Collective every rank of the group
@@ -223,7 +222,7 @@ public:
     staging(staging const&) = delete;
     staging& operator=(staging const&) = delete;
 
-    /// Removes the uncommitted directory, or the directory that the commit replaced.
+    /// Removes the directory if it was not committed; else the old target that it replaced.
     ~staging() {
         if (is_first_ && target_)
             target_->clean_up();
@@ -231,16 +230,16 @@ public:
 
     file_store::unfinished& target() const { return *target_; }
 
-    /// Leaves commit and removal to the caller.
+    /// Returns the target. The caller then has to commit it and to clean up.
     std::unique_ptr<file_store::unfinished> release() { return std::move(target_); }
 
-    /// The removed files of dead writers; on the first rank only.
+    /// The removed files of dead writers. Only the first rank knows them.
     vector<std::string> removed() const { return target_->removed(); }
 
     /// Makes the target appear.
     ///
     /// \par Collective every rank of the group, after all of them have written their shares
-    /// \throws error as `unfinished::commit`, on every rank, and the target is unchanged
+    /// \throws error as `unfinished::commit`, on every rank; then the target is unchanged
     void commit(group auto const& world) {
         agree_on(world, [&] {
             if (world.rank() == 0)

@@ -25,44 +25,44 @@ inline std::filesystem::path directory_of(std::filesystem::path const& path) {
     return path.has_parent_path() ? path.parent_path() : ".";
 }
 
-/// 128 random bits as 32 hexadecimal digits. No other call on any machine returns the same.
+/// 128 random bits as 32 hexadecimal digits, different in each call on any machine.
 RESHARD_DECL std::string random_text();
 
-/// The name of a replacement beside `target`: `.NAME.partial-HOST-BOOT-RANDOM`. No other writer on
-/// any machine uses it. `BOOT` is the beginning of the id that the system has had since it was
-/// started. It distinguishes machines even if their containers have the same name.
+/// The temporary path of a replacement beside `target`: `.NAME.partial-HOST-BOOT-RANDOM`. No other
+/// writer on any machine uses it. `BOOT` is the beginning of the system's boot id. It distinguishes
+/// machines even if their containers have the same host name.
 RESHARD_DECL std::string temporary_name(std::filesystem::path const& target);
 
-/// The suffix of the old directory's temporary name; the rest is the new directory's temporary
-/// name. It is used if the file system cannot exchange two directories in one step.
+/// The suffix of the old directory's temporary name, after the new directory's temporary name. It
+/// is used if the file system cannot exchange two directories in one step.
 inline constexpr std::string_view name_of_old = ".old";
 
 /// The contents of a temporary name.
 struct temporary_facts {
-    std::string target;   ///< the name beside it that it will have, or had
-    bool is_old = false;  ///< the old directory of an interrupted replacement
-    bool is_dead = false; ///< its writer has died, as `remove_stale_files` sees it
+    std::string target;   ///< the name that it will have, or had
+    bool is_old = false;  ///< if true, the old directory of an interrupted replacement
+    bool is_dead = false; ///< if true, the writer has died (see `remove_stale_files`)
 
     bool operator==(temporary_facts const&) const = default;
 };
 
-/// The contents of a temporary name; std::nullopt for another name.
+/// Reads a temporary name; std::nullopt for another name.
 RESHARD_DECL std::optional<temporary_facts> facts_of_temporary(std::filesystem::path const& path);
 
-/// Removes the files of dead writers of `target`: writers of this machine that no longer hold its
-/// lock, and writers of an earlier start of this machine. Files of another machine's writers are
-/// kept, as these may be alive.
+/// Removes the files of dead writers of `target`. A writer of this machine is dead if it no longer
+/// holds its lock, or if it ran before the last boot. Files of other machines' writers are kept,
+/// since those writers may live.
 ///
 /// \return the removed paths
 RESHARD_DECL vector<std::string> remove_stale_files(std::filesystem::path const& target);
 
-/// Creates a temporary file or directory with `create()`, and locks it, so that others see that its
-/// writer lives.
+/// Creates a temporary file or directory with `create()`, and locks it to show other processes that
+/// its writer lives.
 ///
-/// It tries again if another process removed it before it was locked.
+/// Tries again if another process removes it before it is locked.
 file_descriptor create_locked(std::filesystem::path const& temporary,
                               std::filesystem::path const& target, auto&& create) {
-    int const without_locks = 50; // a file system that has locks does not refuse so often
+    int const without_locks = 50; // a file system with locks refuses less often
     for (int tries = 0; tries < 2 * without_locks; ++tries) {
         create();
         try {
@@ -79,11 +79,10 @@ file_descriptor create_locked(std::filesystem::path const& temporary,
          temporary.string());
 }
 
-/// Puts in place the directory of a writer that died between two steps: the old target already had
-/// another name, and the finished directory did not yet have the target's name. Does nothing if the
-/// target exists.
+/// Completes the replacement of a writer that died after it had renamed the old target, but before
+/// it had renamed the new directory to the target. Does nothing if the target exists.
 ///
-/// \return true if it put a directory in place
+/// \return true if it renamed a directory to the target
 RESHARD_DECL bool finish_replacement(std::filesystem::path const& target);
 
 } // namespace reshard::detail

@@ -21,13 +21,13 @@
 #include <string>
 
 /// \file
-/// Access to the elements of a tensor in the files of a checkpoint.
+/// Gives access to the elements of a tensor in the files of a checkpoint.
 
 namespace reshard::detail {
 
 struct stored_pair;
 
-/// A digest of one copy of a box that several shards of a tensor have.
+/// The digest of one replica of a box of a tensor.
 struct box_digest {
     std::uint32_t tensor = 0;
     std::uint32_t box = 0;
@@ -39,10 +39,10 @@ struct box_digest {
     }
 };
 
-/// A tensor of a checkpoint: the different boxes of its shards, and the holders of each box. If a
-/// shard consists of blocks, its box spans from the first block to the last.
+/// A tensor of a checkpoint: the different boxes of its shards, and the shards with each box. The
+/// box of a shard of several blocks spans from the first block to the last.
 ///
-/// Flat ranges count as boxes: a box and a flat range of the same elements are replicas.
+/// A box and a flat range with the same elements are replicas.
 class stored_tensor {
 public:
     stored_tensor(checkpoint const& source, std::size_t number);
@@ -57,7 +57,7 @@ public:
 
     checkpoint const& source() const { return source_; }
 
-    /// The first shard that has box `i`; the others are replicas of it.
+    /// The first shard with box `i`. Other shards with this box are its replicas.
     std::uint32_t shard(std::size_t i) const;
     shard_place stored_at(std::size_t i) const { return place_of(shard(i)); }
 
@@ -65,10 +65,10 @@ public:
         return place_in(shard(i), global);
     }
 
-    /// Formats the element of a tensor in memory that has that distance from the first element.
+    /// Formats an element of a tensor in memory, given its distance from the first element.
     using element_writer = std::string(const_tensor_view const&, index_t);
 
-    /// The element at a global index, in the format of `text`.
+    /// The element at a global index, formatted by `text`.
     ///
     /// \pre `check_cover()`
     std::string element(index_vector const& global, element_writer* text) const;
@@ -77,14 +77,14 @@ public:
     void check_cover() const;
 
     /// \throws error with errc::overlap if replicas differ, naming both files, the key and the
-    ///         first element that does
+    ///         first element that differs
     void check_replicas(progress_count* count = nullptr) const;
 
-    /// The same, but copies whose saved digests are equal are not read: the reader of a copy
-    /// compares it with its digests.
+    /// The same, but does not read replicas with equal digests, since a load compares the data with
+    /// the digests.
     void check_saved_replicas() const;
 
-    /// Adds the digests of replicas in files that `rank` sees, and that no lower rank sees.
+    /// Adds the digests of replicas in files that `rank` sees and lower ranks do not see.
     ///
     /// \throws error with errc::io
     void add_digests(merged_directories const& files, int rank, vector<box_digest>& digests) const;
@@ -107,38 +107,39 @@ private:
     checkpoint const& source_;
     std::size_t number_;
     tensor_layout const& tensor_;
-    tensor_spread const& spread_; ///< its list has a shard for each file's shard
+    tensor_spread const& spread_; ///< a list with all stored shards, in their order
     part_index parts_;
 };
 
-/// The first element, in row-major order, in which two tensors of one kind differ.
+/// The first element, in row-major order, that differs between two tensors of equal shape and type.
 ///
-/// \param count gets the compared bytes of `a`
+/// \param count gets the number of compared bytes of `a`
 RESHARD_DECL std::optional<index_vector>
 first_difference(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
-/// The indices in `layout` of the tensors that any target is made of, ascending.
+/// The indices in `layout` of the tensors that the targets are made of, ascending.
 RESHARD_DECL vector<std::size_t> tensors_used(plan_problem const& work, layout const& layout);
 
-/// Refuses copies of a box whose digests differ.
+/// Refuses replicas of a box if their digests differ.
 ///
 /// \throws error with errc::overlap, naming both files and the key
 RESHARD_DECL void compare_replicas(checkpoint const& source,
                                    vector<vector<box_digest>> const& by_rank);
 
-/// Compares the replicas of every `ranks`-th tensor, from number `rank` on. Does not communicate.
+/// Compares the replicas of every `ranks`-th tensor of `numbers`, from entry `rank` on. Does not
+/// communicate.
 RESHARD_DECL void check_saved_replicas(checkpoint const& source, vector<std::size_t> const& numbers,
                                        int rank, int ranks);
 
-/// Refuses replicas that differ: equal boxes in two files must have equal elements, bit by bit.
+/// Refuses replicas that differ in any bit.
 ///
-/// Copies of the tensors `numbers` that were not saved with equal digests are read; rank `r`
-/// compares every `size`-th tensor. If ranks see different files, each takes digests of the
-/// replicas in the files that it sees, and the ranks compare these.
+/// Replicas of the tensors `numbers` are read unless their saved digests are equal. Each rank
+/// compares every `size`-th tensor. If ranks see different files, each rank takes digests of the
+/// replicas in the files that it sees, and the ranks compare the digests.
 ///
 /// \par Collective every rank of the group, with equal numbers
-/// \throws error with errc::overlap, naming both files, the key and the first element that differs,
-///         on every rank
+/// \throws error on every rank, with errc::overlap, naming both files, the key, and the first
+///         element that differs or the digests
 void check_replicas(group auto const& world, checkpoint const& source,
                     vector<std::size_t> const& numbers) {
     if (auto const files = united(source)) {

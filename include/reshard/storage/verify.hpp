@@ -28,25 +28,25 @@ struct verification {
 
 namespace detail {
 
-/// The findings of process `rank` of `size`. It compares every `size`-th tensor. If processes see
-/// different files, it compares each file that it sees, and that no lower process sees.
+/// The bad chunks that process `rank` of `size` finds. It compares every `size`-th tensor. If
+/// processes see different files, it compares the files that it sees and lower processes do not
+/// see.
 RESHARD_DECL vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
                                           progress_function const& progress);
 
-/// The result before the data is read: the number of bytes with digests, and the files without
-/// digests.
+/// The number of bytes with digests, and the files without digests. Reads no data.
 RESHARD_DECL verification verifiable(checkpoint const& source);
 
 } // namespace detail
 
-/// Compares all data of a checkpoint with the digests that were saved with it. The record, and the
-/// headers and sizes of files, were compared when it was opened.
+/// Compares all data of a checkpoint with the saved digests. Opening the checkpoint has compared
+/// the record, and the headers and sizes of files.
 ///
-/// Rank `r` reads every `size`-th tensor; if ranks see different files, it reads the tensors in
-/// files that it sees.
+/// Each rank reads every `size`-th tensor. If ranks see different files, each rank reads tensors in
+/// the files that it sees.
 ///
-/// \param progress gets the number of bytes that this rank has compared, and the number of all its
-/// bytes
+/// \param progress gets the number of bytes that this rank has compared, and the number that it has
+///                 to compare
 /// \par Collective every rank of the group, with the same checkpoint
 verification verify(group auto const& world, checkpoint const& source,
                     detail::progress_function const& progress = {}) {

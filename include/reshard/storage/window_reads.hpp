@@ -19,13 +19,13 @@
 #include <utility>
 
 /// \file
-/// Loops that read shards of a checkpoint. They are cut so that each window of a shard is read
-/// once.
+/// Loops that read shards of a checkpoint. They are cut into windows, so that each window of a
+/// shard is read once.
 
 namespace reshard::detail {
 
-/// The bytes of a shard that are read, verified and copied before the next ones: they stay in a
-/// near cache.
+/// The wanted size of a window. A window is read, verified and copied before the next window, so
+/// that it stays in a near cache.
 inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 20;
 
 /// A loop whose source is a shard of a checkpoint.
@@ -36,7 +36,7 @@ struct stored_loop {
     void* target = nullptr;
 };
 
-/// A window of a shard, and the bytes of the shard that loops read there.
+/// A window of a shard, and the bytes that loops read in it.
 struct window_run {
     shard_place position;
     index_t number = 0;
@@ -54,7 +54,7 @@ struct window_part {
     affine_copy loop;
 };
 
-/// Loops by the windows that they read.
+/// Loops, sorted by the windows that they read.
 class window_reads {
 public:
     /// \pre `from` outlives this object
@@ -73,17 +73,18 @@ public:
         }
     }
 
-    /// Copies the bytes of a window that the loops read, if any.
+    /// Copies the elements that the loops read in a window, if any.
     ///
-    /// \param run  the bytes of the shard in memory, which include all that the loops read there
-    /// \param bytes the memory of `run`
+    /// \param run  the position of `bytes` in the shard; includes all bytes that the loops read in
+    ///             the window
+    /// \param bytes the bytes of `run`, in memory
     RESHARD_DECL void run(window_run const& window, byte_run run, std::byte const* bytes);
 
     /// True if window `a` comes before window `b` in the files.
     RESHARD_DECL bool is_before(window_run const& a, window_run const& b) const;
 
 private:
-    /// Cuts the loops of the shard that loop `first` reads; returns the first loop after them.
+    /// Cuts all loops that read the same shard as loop `first`. Returns the first loop after them.
     RESHARD_DECL std::size_t hold(std::size_t first);
     void hold(shard_place shard_place);
 
@@ -94,7 +95,7 @@ private:
     vector<stored_loop> loops_; ///< in the order of files
     stores how_;
     std::optional<shard_place> held_;
-    vector<window_part> parts_; ///< the parts of that shard, by window
+    vector<window_part> parts_; ///< the loops of the shard `held_`, by window
 };
 
 /// A window, and the index of the list that has it.
@@ -103,8 +104,8 @@ struct listed_window {
     std::uint32_t list = 0;
 };
 
-/// Calls `visit(window, entries)` for each window in any of the lists, in the order of files. The
-/// window has all bytes that any list needs; the entries are its `listed_window`s, by list.
+/// Calls `visit(window, entries)` for each window in any list, in the order of files. The window
+/// has all bytes that any list needs. `entries` are the lists' windows, in the order of the lists.
 void for_each_listed(window_reads const& reads, vector<vector<window_run>> const& lists,
                      auto&& visit) {
     vector<listed_window> sorted;
@@ -126,23 +127,23 @@ void for_each_listed(window_reads const& reads, vector<vector<window_run>> const
     }
 }
 
-/// True if one rank should read for several, since the savings exceed the cost of passing bytes on.
+/// True if one rank should read for several ranks: the savings exceed the cost of passing bytes on.
 ///
-/// \param alone the bytes that the ranks read if each reads for itself
+/// \param alone the bytes that the ranks read if each rank reads for itself
 constexpr bool is_worth_reading_once(std::uint64_t alone, std::uint64_t once, file_reads reads) {
     return reads == file_reads::once ? alone > once : alone > once * 5 / 4;
 }
 
-/// The windows that are not among `others`.
+/// The windows of `windows` that are not in `others`.
 ///
-/// \pre both are in the order of files
+/// \pre both lists are in the order of files
 RESHARD_DECL vector<window_run> windows_without(window_reads const& reads,
                                                 vector<window_run> const& windows,
                                                 vector<window_run> const& others);
 
-/// Reads the bytes that the loops need, in the order of files, each run once.
+/// Reads the bytes that the loops need, in the order of files, and each byte once.
 ///
-/// \throws error as `chunk_reader::read`; then targets hold the bytes copied before
+/// \throws error as `chunk_reader::read`; then targets have the bytes copied before
 RESHARD_DECL void run(chunk_reader& reader, window_reads& reads);
 RESHARD_DECL void run(chunk_reader& reader, vector<stored_loop> loops);
 

@@ -17,27 +17,28 @@
 #include <string>
 
 /// \file
-/// Passes windows of files between the ranks of a node through memory that they share.
+/// Passes windows of files between the ranks of a node, through shared memory.
 
 namespace reshard::detail {
 
-/// Windows with more bytes do not pass through slots: their chunks are large.
+/// The size of the largest window that may pass through slots. Only windows of large chunks are
+/// larger.
 inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 20;
 
-/// Memory through which ranks of a node hand windows to each other.
+/// Memory through which the ranks of a node pass windows to each other.
 ///
-/// Each rank has two slots: one of them is filled in round `i`, while others may still read the
-/// other one, which was filled in round `i - 1`. So one meeting per round is enough. A slot has one
-/// window, or several small ones.
+/// Each rank has two slots. It fills one slot in round `i`, while other ranks may still read the
+/// other slot, which it filled in round `i - 1`. So one meeting per round is enough. A slot has one
+/// window, or several small windows.
 class window_slots {
 public:
     /// The most windows in a slot.
     static constexpr std::size_t most_windows = 32;
 
-    /// If the node has only one rank, the memory is private.
+    /// Uses private memory if the node has only one rank.
     ///
     /// \par Collective every rank of the node, in the same order
-    /// \throws error with errc::io, on every rank, if a rank is refused shared memory
+    /// \throws error with errc::io, on every rank, if a rank cannot get shared memory
     window_slots(mpi_group const& node, std::uint64_t bytes, segment_kind kind)
         : node_(node), bytes_((bytes + 4095) / 4096 * 4096) {
         auto const all_bytes = static_cast<index_t>(2 * (head_bytes + bytes_));
@@ -57,8 +58,8 @@ public:
 
     std::byte* own_slot(std::size_t round) const { return slot(own(), round); }
 
-    /// Sets the windows of its slot that this rank could fill, as bits. Others see them after the
-    /// next meeting.
+    /// Sets, as bits, which windows of its slot this rank has filled. Other ranks see the bits
+    /// after the next meeting.
     void set_filled(std::size_t round, std::uint32_t windows) const {
         state(own(), round).store(windows, std::memory_order_relaxed);
     }
@@ -94,11 +95,11 @@ private:
     std::optional<shared_barrier> barrier_;
 };
 
-/// Slots for the ranks of a node; null if the node is refused memory.
+/// Creates slots for the ranks of a node; null if the node cannot get the memory.
 ///
 /// \par Collective every rank of the node, in the same order
 inline std::unique_ptr<window_slots> make_slots(mpi_group const& node, std::uint64_t bytes) {
-    std::string refusal; // ignored: the caller has another way
+    std::string refusal; // ignored: the caller can do without slots
     auto const make = [&](segment_kind kind) {
         return std::make_unique<window_slots>(node, bytes, kind);
     };
@@ -109,7 +110,7 @@ inline std::unique_ptr<window_slots> make_slots(mpi_group const& node, std::uint
     return slots;
 }
 
-/// All ranks of a node, beginning with this one.
+/// All ranks of a node, beginning with this rank.
 inline vector<std::size_t> ranks_from_own(mpi_group const& node) {
     auto const size = static_cast<std::size_t>(node.size());
     vector<std::size_t> order;
@@ -118,8 +119,8 @@ inline vector<std::size_t> ranks_from_own(mpi_group const& node) {
     return order;
 }
 
-/// The items of each rank of a node by rounds. Rank `r` of `size` has the `r`-th share of all
-/// items, so that ranks work in different files if possible.
+/// Divides items among the ranks of a node, and into rounds. Each rank gets consecutive items, so
+/// that ranks work in different files if possible.
 class slot_rounds {
 public:
     slot_rounds(mpi_group const& node, std::size_t items)

@@ -21,14 +21,14 @@
 #include <string_view>
 
 /// \file
-/// Writes the files of a checkpoint, as one of several processes.
+/// Writes one process's share of the files of a checkpoint.
 
 namespace reshard::detail {
 
-/// All bytes of all shards.
+/// The number of bytes of all shards.
 RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written);
 
-/// The position of a chunk that a delta does not write, since its base has it.
+/// Marks a chunk that a delta does not write, since its base has it.
 inline constexpr std::uint64_t unchanged_chunk = static_cast<std::uint64_t>(-1);
 
 /// The digests of consecutive chunks that a process has written.
@@ -37,49 +37,49 @@ struct written_run {
     std::uint32_t shard = 0;
     std::uint64_t first_chunk = 0;
     vector<std::uint64_t> digests;
-    vector<std::uint64_t> positions{}; ///< for a delta: positions in the file of the process
+    vector<std::uint64_t> positions{}; ///< for a delta: in the file of the process
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.tensor, self.shard, self.first_chunk, self.digests, self.positions);
     }
 };
 
-/// The files of a checkpoint in an unfinished target. Nothing here communicates.
+/// The files of a checkpoint that is being written. Nothing here communicates.
 ///
-/// For a delta, each process writes its changes into its own file, and all headers are in the first
-/// process's file.
+/// For a delta, each process writes the changed chunks into its own file. The first process's file
+/// has all headers.
 class written_files {
 public:
-    /// \param base    the base of a delta; null: all is written
+    /// \param base    the base of a delta; null: all chunks are written
     /// \param process the number of this process
     /// \pre   `plan`, `target` and `base` outlive this object
     RESHARD_DECL written_files(checkpoint_plan const& plan, file_store::unfinished& target,
                                delta_base const* base = nullptr, int process = 0);
 
-    /// Makes sure that a file exists, with its size and a header that marks it as unfinished;
-    /// several processes may do so.
+    /// Creates a file, if it does not exist, with its final size and a header that marks it as
+    /// unfinished. Several processes may call this.
     ///
     /// \throws error with errc::io
     RESHARD_DECL void open(holder_t number);
 
-    /// Writes bytes of a shard, from byte `begin` of it on, and takes their digests.
+    /// Writes bytes of a shard, from its byte `begin` on, and takes their digests.
     ///
-    /// \pre    `begin` is a multiple of the file's `chunk_bytes`, if it has any, and so is the end
-    ///         of `bytes`, unless it is the end of the shard; every chunk is written once, by one
-    ///         process
+    /// \pre    if the file has digests, `begin` is a multiple of its `chunk_bytes`, and `bytes`
+    ///         ends at such a multiple or at the end of the shard; one process writes each chunk,
+    ///         once
     /// \throws error with errc::io
     RESHARD_DECL void put(shard_place shard_place, std::uint64_t begin,
                           std::span<std::byte const> bytes);
 
-    /// The chunks that were put.
+    /// The chunks that this process has written.
     vector<written_run> const& runs() const { return runs_; }
 
-    /// Writes the parts that are known last; in our format, the header.
+    /// Writes the parts of a file that depend on all chunks: in this library's format, the header.
     ///
     /// \throws error with errc::io
     RESHARD_DECL void finish(holder_t number, sealed_checkpoint const& sealed);
 
-    /// The same for a file of a delta.
+    /// Writes the header of a file of a delta.
     RESHARD_DECL void put_delta_header(std::string const& file, std::string_view header);
 
     /// The name of this process's file of a delta.
@@ -117,12 +117,12 @@ private:
     std::set<std::string> delta_files_; ///< files that this process has written to
 };
 
-/// The number of bytes that a save has in its bases.
+/// The number of bytes that a save takes from its base.
 inline index_t reused_in(std::optional<record_delta> const& delta) {
     return delta ? static_cast<index_t>(reused_bytes(*delta)) : 0;
 }
 
-/// Finishes the files of a delta: one, or all if `name` is empty.
+/// Writes the headers of a delta: of file `name`, or of all files if `name` is empty.
 inline void put_delta_headers(written_files& files, sealed_checkpoint const& sealed,
                               std::string_view name = {}) {
     for (std::size_t i = 0; i < sealed.delta_headers.size(); ++i)
@@ -130,18 +130,18 @@ inline void put_delta_headers(written_files& files, sealed_checkpoint const& sea
             files.put_delta_header(file, sealed.delta_headers[i]);
 }
 
-/// The headers and the record of a checkpoint whose chunks were all written; empty for the format
-/// of another library.
+/// The headers and the record of a checkpoint after all chunks are written; empty for formats of
+/// other libraries.
 ///
 /// \param runs the runs of all processes
 /// \param base the base of a delta
-/// \pre   together the runs contain each chunk exactly once
+/// \pre   the runs contain each chunk exactly once
 RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
                                          vector<vector<written_run>> const& runs,
                                          std::string_view salt, save_facts const& facts = {},
                                          delta_base const* base = nullptr);
 
-/// Writes the files beside the tensors, and the record last: with it the checkpoint is complete.
+/// Writes the files beside the tensors. Writes the record last, which completes the checkpoint.
 ///
 /// \throws error with errc::io
 RESHARD_DECL void put_record(file_store::unfinished& target, checkpoint_plan const& plan,

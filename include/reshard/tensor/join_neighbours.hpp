@@ -15,22 +15,23 @@
 
 namespace reshard::detail {
 
-/// Shards that became one.
+/// A shard that was joined from several shards.
 struct joined_shard {
     const_local_shard value;
-    std::size_t start = 0;    ///< the number of the shard with the first element
-    std::size_t position = 0; ///< the lowest number of its shards
+    std::size_t start = 0;    ///< the index of the shard with the first element
+    std::size_t position = 0; ///< the lowest index of its shards
 };
 
-/// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
+/// Joins shards along each axis, the last axis first: blocks become rows, and rows become panels.
 RESHARD_DECL vector<joined_shard> joined_shards(vector<joined_shard> shards);
 
-/// The same elements in fewer shards, if some shards are neighbours along an axis and have the same
-/// extents along the other axes.
+/// The same elements in fewer shards. Joins shards that are neighbours along an axis and have the
+/// same extents along the other axes.
 ///
-/// The local array of a block-cyclic distribution holds thousands of blocks; blocks that are
-/// neighbours in the array and in the tensor become one shard. Flat shards, empty ones, and shards
-/// with custom strides stay as they are. Shards are in the order of their first parts.
+/// The local array of a block-cyclic distribution holds thousands of blocks. Blocks that are
+/// neighbours in the array and in the tensor become one shard. Flat shards, empty shards, and
+/// shards with custom strides are not joined. The result is in the order of the first part of each
+/// shard.
 ///
 /// \post every element keeps its address
 template <class View>

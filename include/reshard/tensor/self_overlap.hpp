@@ -16,19 +16,20 @@
 
 namespace reshard::detail {
 
-/// An axis whose step is too small to pass the elements of the axes with smaller steps.
+/// An axis whose step is shorter than the span of the axes with smaller steps.
 ///
-/// \par Units elements, however the stride is signed
+/// \par Units elements, regardless of the sign of the stride
 struct crowded_axis {
     std::size_t axis = 0;
     std::uint64_t step = 0; ///< the stride of the axis
     std::uint64_t taken =
-        0; ///< from the first element of the axes within it to their last, both included
+        0; ///< the span of the axes with smaller steps, from the first element to the last, both
+           ///< included
 
     constexpr bool operator==(crowded_axis const&) const = default;
 };
 
-/// An axis of more than one element: indices differ by `reach` steps at most.
+/// An axis with more than one element; two indices differ by at most `reach` steps.
 struct axis_steps {
     std::size_t axis;
     std::uint64_t step;
@@ -37,7 +38,8 @@ struct axis_steps {
     constexpr std::uint64_t span() const { return step * reach; }
 };
 
-/// The axes of more than one element, by step; if steps are equal, the last axis comes first.
+/// The axes with more than one element, in the order of their steps. If steps are equal, the later
+/// axis comes first.
 struct stepping_axes {
     axis_steps values[max_ndim] = {};
     std::size_t count = 0;
@@ -71,7 +73,7 @@ struct stepping_axes {
     }
 };
 
-/// The greatest common divisor of the steps of all axes except number `i`.
+/// The greatest common divisor of the steps of all axes except axis number `i`.
 constexpr std::uint64_t common_step_beside(stepping_axes const& axes, std::size_t i) {
     std::uint64_t common = 0;
     for (std::size_t other = 0; other < axes.count; ++other)
@@ -80,10 +82,11 @@ constexpr std::uint64_t common_step_beside(stepping_axes const& axes, std::size_
     return common;
 }
 
-/// True if elements at one address certainly have the same index along axis number `i`.
+/// True if elements with the same address certainly have the same index along axis number `i`.
 ///
-/// If two such indices differ by `d`, the other axes must make up for `d` steps. The distance must
-/// be at most the other axes' span, and a multiple of their steps' common divisor.
+/// If two indices along this axis differ by `d`, the other axes must compensate for `d` steps. This
+/// distance must be at most the span of the other axes, and a multiple of the common divisor of
+/// their steps.
 ///
 /// \pre no step is 0
 constexpr bool has_distinct_index(stepping_axes const& axes, std::size_t i) {
@@ -96,7 +99,7 @@ constexpr bool has_distinct_index(stepping_axes const& axes, std::size_t i) {
     return most < common / std::gcd(common, axis_steps.step);
 }
 
-/// Removes an axis along which elements at one address have the same index, if it finds one.
+/// Removes an axis along which elements with the same address have the same index, if there is one.
 constexpr bool remove_one(stepping_axes& axes) {
     for (std::size_t i = axes.count; i-- > 0;)
         if (has_distinct_index(axes, i)) {
@@ -106,12 +109,12 @@ constexpr bool remove_one(stepping_axes& axes) {
     return false;
 }
 
-/// The axis to name if elements of a tensor may share an address; std::nullopt if they certainly do
-/// not.
+/// The axis to report if elements of a tensor may share an address; std::nullopt if they certainly
+/// do not.
 ///
-/// The result is exact if at most two axes interleave. In a tensor that is cut from a dense one, no
-/// axes interleave. If three or more axes interleave, an axis may be named although no two elements
-/// share an address: exact answers are as hard as integer programming.
+/// The result is exact if at most two axes interleave. In a region of a dense tensor, no axes
+/// interleave. If three or more axes interleave, the result may name an axis even if no elements
+/// share an address, because an exact answer is as hard as integer programming.
 ///
 /// \par Units elements
 /// \pre the span of the strides fits 64 bits, as `addresses` checks

@@ -21,7 +21,7 @@
 #include <utility>
 
 /// \file
-/// The shards that one rank holds, and the tensors that contain their elements.
+/// The shards that one rank holds, and the tensors that store their elements.
 
 namespace reshard {
 
@@ -42,14 +42,14 @@ struct basic_local_shard {
 
 } // namespace detail
 
-/// A shard, and its elements, which may be written.
+/// A shard, and its elements, which may be read and written.
 using local_shard = detail::basic_local_shard<tensor_view>;
-/// A shard, and its elements, which are only read.
+/// A shard, and its elements, which may only be read.
 using const_local_shard = detail::basic_local_shard<const_tensor_view>;
 
 namespace detail {
 
-/// \throws error with errc::shape_mismatch if the tensor has another shape than the shard
+/// \throws error with errc::shape_mismatch if the shapes of tensor and shard differ
 RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view const& elements);
 
 /// \throws error with errc::unsupported for elements on a device, errc::usage for a null address,
@@ -65,7 +65,7 @@ struct placed_shard {
     index_t offset = 0;
 };
 
-/// The elements of a tensor that a rank holds in a local array.
+/// The position of each shard of a tensor that a rank holds in a local array.
 ///
 /// \throws error as `basic_state_dict::add`
 RESHARD_DECL vector<placed_shard> placed_shards(std::string_view key, layout const& layout,
@@ -74,12 +74,12 @@ RESHARD_DECL vector<placed_shard> placed_shards(std::string_view key, layout con
 /// Elements that are only read may share addresses.
 inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
 
-/// Refuses a tensor that does not match the descriptor.
+/// Throws if a tensor does not match the descriptor.
 ///
 /// \throws error with errc::bad_layout (see `check(shard_descriptor)`), errc::shape_mismatch or
-///         errc::dtype_mismatch if descriptor and tensor differ, errc::usage for elements at a
-///         null address, errc::unsupported for memory other than the host's, errc::memory_overlap
-///         for a tensor to be written whose elements share addresses (see `self_overlap`)
+///         errc::dtype_mismatch if descriptor and tensor differ, errc::usage for a null address,
+///         errc::unsupported for memory other than host memory, errc::memory_overlap if elements of
+///         a writable tensor share addresses (see `self_overlap`)
 template <class View>
 void check(basic_local_shard<View> const& shard) {
     check(shard.descriptor);
@@ -93,19 +93,18 @@ void check(basic_local_shard<View> const& shard) {
 
 /// The shards that one rank holds, in the order in which they were added.
 ///
-/// A rank may hold several shards of a key, or none; an empty state dict is legal. The key is the
-/// descriptor's, so the caller's own containers may use any names.
+/// A rank may hold several shards of a key, or none. An empty state dict is legal. Keys are those
+/// of the descriptors, so the caller's own containers may use any names.
 ///
-/// A mistake in describing tensors on one rank must not leave the other ranks waiting, so `add`
-/// does not throw for bad input. It does not keep the shard, but keeps the first error, also in
-/// copies. Traits may throw an exception that is not an `error`; that becomes errc::unsupported
-/// with its text. Every function that takes a state dict throws the kept error, on all ranks if
-/// there is a group. `check` throws it at once.
+/// `add` does not throw for bad input, because an error on one rank must not leave the other ranks
+/// waiting. It omits the shard and keeps the first error, also in copies. An exception of the
+/// traits that is not an `error` becomes errc::unsupported with its text. Every function that takes
+/// a state dict throws the kept error, on all ranks if there is a group. `check` throws it at once.
 ///
-/// Tensors must outlive the state dict, except handles such as `at::Tensor`: it keeps a copy of
-/// them.
+/// Tensors must outlive the state dict, except handles such as `at::Tensor`: the state dict keeps
+/// copies of handles.
 ///
-/// \invariant every shard that is kept passes `check`
+/// \invariant every shard in it passes `check`
 /// \par Source sharded state dicts of PaddlePaddle Flex Checkpoint and Megatron-Core
 template <class View>
 class basic_state_dict {
@@ -124,8 +123,8 @@ public:
             shards_.push_back({descriptor, tensor});
     }
 
-    /// Adds a shard whose elements are seen through a view. Their memory must outlive this state
-    /// dict. If `check` refuses the shard, its error is kept, see above.
+    /// Adds a shard with the elements of a view. Their memory must outlive this state dict. If
+    /// `check` refuses the shard, the state dict keeps the error.
     void add(shard_descriptor descriptor, View const& tensor) {
         value_type shard{std::move(descriptor), tensor};
         keep_error([&] {
@@ -134,8 +133,8 @@ public:
         });
     }
 
-    /// Adds a shard with the elements of `t`, which must outlive this state dict. A handle, also a
-    /// temporary one, is copied.
+    /// Adds a shard with the elements of `t`, which must outlive this state dict. If `t` is a
+    /// handle, even a temporary one, the state dict keeps a copy.
     template <class T>
         requires(!std::convertible_to<T, View>)
     void add(shard_descriptor descriptor, T&& t) {
@@ -148,14 +147,14 @@ public:
             refuse_to_add<T, View>();
     }
 
-    /// Adds the shard that `describe()` gives; an error that it throws is kept, too.
+    /// Adds the shard that `describe()` returns. Also keeps an error that `describe` throws.
     template <class Describe, class T>
         requires std::is_invocable_r_v<shard_descriptor, Describe&>
     void add(Describe&& describe, T&& t) {
         keep_error([&] { add(shard_descriptor(describe()), std::forward<T>(t)); });
     }
 
-    /// \throws error the first error that `add` has kept
+    /// \throws error the first error that `add` kept
     void check() const {
         if (first_error_)
             throw error(*first_error_);
@@ -164,14 +163,14 @@ public:
     /// The error that `check` throws, if any.
     std::optional<error> const& first_error() const { return first_error_; }
 
-    /// Adds all elements that a rank holds of a tensor by a layout. `local` is its local array: the
-    /// box that placements give it, or its blocks side by side if they are dealt out.
+    /// Adds all elements of a tensor that a rank holds according to a layout. `local` is the rank's
+    /// array: the box that the placements assign to it, or its cyclic blocks next to each other.
     ///
-    /// Several shards of a rank follow each other along the axis along which they fill the array.
+    /// If a rank has several shards, they fill the array one after the other along one axis.
     ///
-    /// Keeps these errors: errc::unknown_key if the layout has no such tensor, errc::shape_mismatch
+    /// Keeps these errors: errc::unknown_key if the layout lacks the tensor, errc::shape_mismatch
     /// with key, axis and both extents if the array has another shape, and the errors of `check`.
-    /// After an error, it adds nothing.
+    /// After an error, it adds no shard.
     void add(std::string_view key, layout const& layout, index_t rank, View const& local) {
         keep_error([&] {
             vector<value_type> added;
@@ -191,7 +190,7 @@ public:
         });
     }
 
-    /// The same for `t`, which must outlive this state dict or be a handle.
+    /// The same for a tensor `t`, which must outlive this state dict or be a handle.
     template <class T>
         requires(!std::convertible_to<T, View>)
     void add(std::string_view key, layout const& layout, index_t rank, T&& t) {
@@ -201,13 +200,13 @@ public:
             refuse_to_add<T, View>();
     }
 
-    /// Keeps the elements of the handles of `tensors` alive as long as this state dict.
+    /// Keeps copies of the handles of `tensors`.
     template <class Other>
     void keep_handles(basic_state_dict<Other> const& tensors) {
         handles_.insert(handles_.end(), tensors.handles().begin(), tensors.handles().end());
     }
 
-    /// The handles that were added: they keep their elements alive.
+    /// The copies of handles, which keep the elements alive.
     vector<std::shared_ptr<void const>> const& handles() const { return handles_; }
 
     std::size_t size() const { return shards_.size(); }
@@ -216,7 +215,7 @@ public:
     auto end() const { return shards_.end(); }
     value_type const& operator[](std::size_t i) const { return shards_[i]; }
 
-    /// The shards, without the elements, in order.
+    /// The descriptors of the shards, in order.
     vector<shard_descriptor> descriptors() const {
         vector<shard_descriptor> result;
         result.reserve(size());
@@ -225,7 +224,7 @@ public:
         return result;
     }
 
-    /// The same shards; errors and handles are not compared.
+    /// Compares the shards, but not errors and handles.
     bool operator==(basic_state_dict const& tensors) const { return shards_ == tensors.shards_; }
 
 private:
@@ -241,8 +240,7 @@ private:
         }
     }
 
-    /// The view of a tensor. If the tensor is a handle, this keeps a copy. Errors of its traits
-    /// name the key.
+    /// Views a tensor. If the tensor is a handle, keeps a copy. Errors of its traits name the key.
     template <class T>
     View keep(std::string_view key, T&& t) try {
         using given = std::remove_reference_t<T>;
@@ -259,8 +257,8 @@ private:
         throw error(errc::unsupported, words("'", key, "': ", problem.what()));
     }
 
-    /// Views a tensor that is only read as const: it may be read-only even if its type is not
-    /// const.
+    /// Views a tensor as const if it is only read: a tensor may be read-only although its type is
+    /// not const.
     template <class T>
     static View see(T& t) {
         if constexpr (std::same_as<View, const_tensor_view>)
@@ -276,12 +274,12 @@ private:
 
 } // namespace detail
 
-/// The target shards of a rank, or its source shards: elements may be written.
+/// The target shards of a rank, or its source shards. Elements may be written.
 using state_dict = detail::basic_state_dict<tensor_view>;
-/// The source shards of a rank: elements are only read. Made from a `state_dict`, too.
+/// The source shards of a rank. Elements are only read. A `state_dict` converts to it.
 using const_state_dict = detail::basic_state_dict<const_tensor_view>;
 
-/// One line per shard: its descriptor, then its shape and strides in memory. No element is printed.
+/// One line per shard: its descriptor, then its shape and strides in memory. Prints no elements.
 template <class View>
 std::string to_string(detail::basic_state_dict<View> const& shards) {
     std::string text;

@@ -13,15 +13,16 @@
 
 namespace reshard {
 
-/// Describes how to see a `T` as a tensor. It is undefined by default: specialise it to adapt a
-/// tensor type.
+/// Describes how to see a `T` as a tensor. Not defined by default; specialise it to adapt a tensor
+/// type.
 ///
 /// A specialisation has `element_type`, `shape(t)`, `strides(t)` (in elements, any sign) and
-/// `data(t)`, the address of the element at index 0, 0, ... Four more are optional:
-/// - `memory(t)`, the memory with the elements (default: host memory),
+/// `data(t)`, the address of the element at index 0, 0, ... Four other members are optional:
+/// - `memory(t)`, the kind of memory that holds the elements (default: host memory),
 /// - `dtype(t)`, for element types known at run time (default: `data_type_of<element_type>`). Then
 ///   `element_type` is `std::byte`, and `data(t)` is the address of the first byte,
-/// - `static constexpr bool is_borrowed = true`, for types such as `std::span` that own no element,
+/// - `static constexpr bool is_borrowed = true`, for types that own no elements, such as
+///   `std::span`,
 /// - `static constexpr bool is_handle = true`, for counted references such as `at::Tensor`: a copy
 ///   refers to the same elements and keeps them alive. A state dict keeps a copy.
 template <class T>
@@ -35,19 +36,19 @@ enum class memory_kind {
 
 namespace detail {
 
-/// Its traits give the data type of its elements at run time.
+/// A type whose traits report the data type of its elements at run time.
 template <class T>
 concept has_dtype = requires(T const& ct) {
     { tensor_traits<T>::dtype(ct) } -> std::same_as<data_type>;
 };
 
-/// Its traits say which memory its elements are in.
+/// A type whose traits report which memory holds its elements.
 template <class T>
 concept has_memory = requires(T const& ct) {
     { tensor_traits<T>::memory(ct) } -> std::same_as<memory_kind>;
 };
 
-/// Has an element type that the library knows.
+/// A type whose element type has a known data type.
 template <class T>
 concept has_static_dtype = requires {
     data_type_traits<std::remove_cv_t<typename tensor_traits<T>::element_type>>::value;
@@ -57,8 +58,8 @@ concept has_static_dtype = requires {
 
 /// A type that can be seen as a tensor.
 ///
-/// `static_assert(tensor<my_matrix>)` is the whole conformance test. No part of `tensor_traits` is
-/// guessed from the type itself.
+/// `static_assert(tensor<my_matrix>)` is the complete conformance test. The library derives no
+/// member of `tensor_traits` from the type itself.
 template <class T>
 concept tensor = std::same_as<T, std::remove_cvref_t<T>> && requires(T& t, T const& ct) {
     typename tensor_traits<T>::element_type;
@@ -68,7 +69,7 @@ concept tensor = std::same_as<T, std::remove_cvref_t<T>> && requires(T& t, T con
     { tensor_traits<T>::data(ct) } -> std::same_as<typename tensor_traits<T>::element_type const*>;
 } && (detail::has_dtype<T> || detail::has_static_dtype<T>);
 
-/// A tensor that owns no element: a copy of it, or a temporary, refers to the same elements.
+/// A tensor that owns no elements. A copy of it, or a temporary, refers to the same elements.
 template <class T>
 concept borrowed_tensor = tensor<T> && requires { requires tensor_traits<T>::is_borrowed; };
 
@@ -88,7 +89,7 @@ constexpr data_type dtype_of(T const& t) {
         return data_type_of<typename tensor_traits<T>::element_type>;
 }
 
-/// The memory that holds the elements of `t`.
+/// The kind of memory that holds the elements of `t`.
 template <tensor T>
 constexpr memory_kind memory_of(T const& t) {
     if constexpr (detail::has_memory<T>)

@@ -16,12 +16,12 @@
 #include <type_traits>
 
 /// \file
-/// Views of tensors without their types, and the bytes of memory that they touch. All code below
+/// Views of tensors without their types, and the address ranges of their elements. All code below
 /// the façade works on views.
 
 namespace reshard {
 
-/// Elements that may be read: their address and how they lie.
+/// Elements that may be read: their address and their strides.
 ///
 /// \par Units strides in elements; `data` is the address of the element at index 0, 0, ...
 /// \invariant `shape.size() == strides.size()`
@@ -37,7 +37,7 @@ struct const_tensor_view {
     constexpr bool operator==(const_tensor_view const&) const = default;
 };
 
-/// Elements that may be written too.
+/// Elements that may be read and written.
 ///
 /// \par Units strides in elements; `data` is the address of the element at index 0, 0, ...
 /// \invariant `shape.size() == strides.size()`
@@ -57,7 +57,7 @@ struct tensor_view {
 
 namespace detail {
 
-/// The view through `data`, writable unless its elements are `const`.
+/// A view of the elements at `data`. Writable unless they are `const`.
 template <tensor T, class Element>
 constexpr auto view_through(T const& t, Element* data) {
     using result = std::conditional_t<std::is_const_v<Element>, const_tensor_view, tensor_view>;
@@ -67,38 +67,38 @@ constexpr auto view_through(T const& t, Element* data) {
 
 } // namespace detail
 
-/// The elements of `t`; a `const_tensor_view` if its elements are `const`.
+/// A view of the elements of `t`: a `const_tensor_view` if they are `const`.
 template <tensor T>
 constexpr auto view(T& t) {
     return detail::view_through(t, tensor_traits<T>::data(t));
 }
 
-/// The elements of `t`, for reading.
+/// A read-only view of the elements of `t`.
 template <tensor T>
 constexpr const_tensor_view view(T const& t) {
     return detail::view_through(t, tensor_traits<T>::data(t));
 }
 
-/// The elements that a temporary such as a `std::span` refers to.
+/// A view of the elements to which a temporary such as a `std::span` refers.
 template <borrowed_tensor T>
 constexpr auto view(T&& t) {
     return detail::view_through(t, tensor_traits<T>::data(t));
 }
 
-/// Deleted for a temporary that owns its elements: they would end with it.
+/// Deleted for a temporary that owns its elements, because they would be destroyed with it.
 template <tensor T>
     requires(!borrowed_tensor<T>)
 void view(T const&&) = delete;
 
 namespace detail {
 
-/// The elements of an argument of type `T` outlive the call: the argument has a name, owns no
-/// elements, or is a handle whose copy keeps them alive.
+/// The elements of an argument of type `T` outlive the call: the argument is an lvalue, owns no
+/// elements, or is a handle, of which the callee keeps a copy.
 template <class T>
 concept outlives_call = std::is_lvalue_reference_v<T> || borrowed_tensor<std::remove_cvref_t<T>> ||
                         tensor_handle<std::remove_cvref_t<T>>;
 
-/// May be seen through `View`; its elements may also be written if that is a `tensor_view`.
+/// A type whose `view` converts to `View`. For a `tensor_view`, its elements may be written.
 template <class T, class View>
 concept seen_through = requires(std::remove_reference_t<T>& t) {
     { reshard::view(t) } -> std::convertible_to<View>; // xtensor has a `view`, too
@@ -108,7 +108,7 @@ concept seen_through = requires(std::remove_reference_t<T>& t) {
 template <class T, class View>
 concept addable = tensor<std::remove_cvref_t<T>> && outlives_call<T> && seen_through<T, View>;
 
-/// Refuses to compile, with the reason.
+/// Always fails to compile, with the reason.
 ///
 /// \pre not `addable<T, View>`
 template <class T, class View>
@@ -127,14 +127,14 @@ constexpr void refuse_to_add() {
 
 } // namespace detail
 
-/// `bfloat16 [4, 6] strides [6, 1]`; never an address or an element.
+/// As text: `bfloat16 [4, 6] strides [6, 1]`. Never contains an address or an element.
 RESHARD_DECL std::string to_string(const_tensor_view const& elements);
 
 } // namespace reshard
 
 namespace reshard::detail {
 
-/// The bytes from `begin` up to, not including, `end`.
+/// The bytes from `begin` up to `end`, which is not included.
 ///
 /// \par Units bytes
 struct address_range {
@@ -150,23 +150,23 @@ struct address_range {
     constexpr bool operator==(address_range const&) const = default;
 };
 
-/// True if the ranges share a byte.
+/// True if the ranges have a byte in common.
 constexpr bool overlap(address_range const& a, address_range const& b) {
     return !a.empty() && !b.empty() && a.begin < b.end && b.begin < a.end;
 }
 
-/// The number of elements before and after the one at index 0, 0, ...; neither is negative.
+/// The number of elements before and after the element at index 0, 0, ...; neither is negative.
 struct element_reach {
     index_t before = 0;
     index_t behind = 0;
 };
 
-/// The noun for the message if strides overflow 64 bits.
+/// The noun in the message if strides overflow 64 bits.
 inline constexpr std::string_view strides_reach = "a tensor's extents and strides";
 
-/// How far the elements reach from the first one.
+/// The distances from the element at index 0, 0, ... to the first and the last element in memory.
 ///
-/// \pre    there is an element
+/// \pre    there is at least one element
 /// \throws error with errc::overflow if strides overflow 64 bits
 constexpr element_reach reach_of(index_vector const& shape, index_vector const& strides) {
     element_reach reach;
@@ -179,7 +179,7 @@ constexpr element_reach reach_of(index_vector const& shape, index_vector const& 
     return reach;
 }
 
-/// The smallest range that holds every byte of `elements`; empty if there is no element.
+/// The smallest range that contains every byte of `elements`; empty if there are no elements.
 ///
 /// The range includes the bytes between the elements of a strided tensor.
 ///
@@ -189,7 +189,8 @@ RESHARD_DECL address_range addresses(const_tensor_view const& elements);
 /// False if the tensors certainly share no memory.
 ///
 /// Interleaved tensors, such as two column blocks of one row-major matrix, may share no memory
-/// although their ranges overlap: exact answers are as hard as integer programming.
+/// although their ranges overlap. Then the result is true: an exact answer is as hard as integer
+/// programming.
 ///
 /// \throws error with errc::overflow if strides overflow 64 bits
 RESHARD_DECL bool may_share_memory(const_tensor_view const& a, const_tensor_view const& b);

@@ -20,26 +20,26 @@
 #include <type_traits>
 
 /// \file
-/// The laws of `tensor_traits`, for any tensor type and any test framework.
+/// Checks the laws of `tensor_traits`, for any tensor type and any test framework.
 
 namespace reshard::testing {
 
 /// The options of `check_adapter` for a tensor type.
 template <tensor T>
 struct adapter_case {
-    /// A new tensor; elements that it does not own have to outlive it.
+    /// Returns a new tensor. Elements that the tensor does not own have to outlive it.
     std::function<T(index_vector const& shape, data_type dtype)> make;
-    /// Write and read one element by the type's own means. The numbers are 0 and 1.
+    /// Write and read one element with the functions of the type itself. The numbers are 0 and 1.
     std::function<void(T& t, index_vector const& index, int number)> write;
     std::function<int(T const& t, index_vector const& index)> read;
 
-    /// How many axes the type can have.
+    /// The numbers of axes that the type can have.
     vector<std::size_t> ndims = {0, 1, 2, 3, 4, 5, 6, 7, 8};
-    /// Shapes to try in place of those that `ndims` gives.
+    /// Shapes to use instead of those for `ndims`.
     vector<index_vector> shapes = {};
-    /// Data types to try; for one that is known at compile time, nothing.
+    /// Data types to use; empty for a type that is known at compile time.
     vector<data_type> dtypes = {};
-    /// The memory of the elements that `make` returns. Elements on a device are not touched.
+    /// The memory of the elements of `make`'s tensors. Elements on a device are not accessed.
     memory_kind memory = memory_kind::host;
 };
 
@@ -49,9 +49,9 @@ namespace reshard::testing::detail {
 
 using namespace reshard::detail;
 
-/// A tensor that is looked at without its type.
+/// A tensor without its static type.
 struct adapted {
-    index_vector shape; ///< as it was asked for
+    index_vector shape; ///< the requested shape
     data_type dtype{};
     const_tensor_view seen;
     std::optional<tensor_view> writable = {};
@@ -77,7 +77,7 @@ struct adapted {
     }
 };
 
-/// Throws that a law does not hold for a tensor.
+/// Throws because a law does not hold for a tensor.
 template <class... Words>
 [[noreturn]] void broken(std::string_view law, adapted const& t, Words const&... words) {
     fail(errc::usage, "check_adapter: ", law, ": of a tensor of ", t.dtype, " ", t.shape, ", ",
@@ -103,7 +103,7 @@ inline void check_description(adapted const& t, memory_kind memory) {
         broken("data", t, "data(t) is null, and there are ", t.count(), " elements");
 }
 
-/// Two elements at one address would be written twice.
+/// Refuses two elements at the same address, since they would be written twice.
 inline void check_apart(adapted const& t) {
     if (auto const crowded = self_overlap(t.shape, t.seen.strides); t.writable && crowded)
         broken("strides", t, "elements share addresses: axis ", crowded->axis, " has stride ",
@@ -111,7 +111,7 @@ inline void check_apart(adapted const& t) {
                " elements");
 }
 
-/// The first element that has another value in the view than in `bytes`, or -1.
+/// The first element whose value in the view differs from `bytes`, or -1.
 inline index_t changed_element(adapted const& t, vector<std::byte> const& bytes) {
     for (index_t i = 0; i < t.count(); ++i)
         if (!t.has(i, bytes))
@@ -119,7 +119,7 @@ inline index_t changed_element(adapted const& t, vector<std::byte> const& bytes)
     return -1;
 }
 
-/// The view shows each element that the tensor writes, and no other element changes.
+/// Checks that the view shows each written element, and that no other element changes.
 inline void check_writes(adapted const& t) {
     for (index_t i = 0; i < t.count(); ++i)
         t.write(t.index(i), 0);
@@ -140,7 +140,7 @@ inline void check_writes(adapted const& t) {
     }
 }
 
-/// The tensor reads each element that is written through the view.
+/// Checks that the tensor reads each element that is written through the view.
 inline void check_reads(adapted const& t) {
     auto const zero = t.copy_of(0);
     t.write(t.index(0), 1);
@@ -155,7 +155,7 @@ inline void check_reads(adapted const& t) {
         }
 }
 
-/// The elements of a tensor in row-major order, each byte another one than its neighbours'.
+/// The elements of a tensor in row-major order. Each byte differs from its neighbours.
 inline vector<std::byte> numbered_bytes(adapted const& t) {
     vector<std::byte> bytes(static_cast<std::size_t>(t.count()) * t.bytes());
     for (std::size_t i = 0; i < bytes.size(); ++i)
@@ -163,7 +163,7 @@ inline vector<std::byte> numbered_bytes(adapted const& t) {
     return bytes;
 }
 
-/// Elements go into the tensor and out of it by `redistribute`.
+/// Checks that `redistribute` moves elements into the tensor and out of it.
 inline void check_moves(adapted const& t) {
     auto bytes = numbered_bytes(t);
     vector<std::byte> back(bytes.size());
@@ -185,7 +185,7 @@ inline void check_moves(adapted const& t) {
 }
 
 inline void check_elements(adapted const& t) {
-    bool const is_packed = bits(t.dtype) % 8 != 0; // such elements have no address
+    bool const is_packed = bits(t.dtype) % 8 != 0; // packed elements have no address
     if (t.count() != 0 && t.writable && !is_packed) {
         check_apart(t);
         check_writes(t);
@@ -195,7 +195,7 @@ inline void check_elements(adapted const& t) {
         check_moves(t);
 }
 
-/// Shapes of `ndim` axes: different extents, one of 1, and an extent of 0 at either end.
+/// Shapes with `ndim` axes: different extents, an extent of 1, and an extent of 0 at either end.
 inline vector<index_vector> shapes_of(std::size_t ndim) {
     constexpr index_t extents[max_ndim] = {2, 3, 2, 1, 2, 1, 1, 2};
     index_vector const full(extents, extents + ndim);
@@ -227,7 +227,7 @@ vector<data_type> dtypes_of(adapter_case<T> const& adapter) {
         return {data_type_of<typename tensor_traits<T>::element_type>};
 }
 
-/// `element_type` is as large as an element, or bytes of elements known at run time.
+/// Checks that `element_type` has an element's size, or is a byte if `dtype` is a function.
 template <class T>
 void check_element_type(adapted const& t) {
     using element = std::remove_cv_t<typename tensor_traits<T>::element_type>;
@@ -237,8 +237,8 @@ void check_element_type(adapted const& t) {
                " bits, and an element ", bits(t.dtype));
 }
 
-/// A copy of a handle, or of a tensor that owns no element, is at the same address; other copies
-/// are not.
+/// Checks that a copy has the same address if the tensor is a handle or owns no element, and
+/// another address otherwise.
 template <class T>
 void check_copy(T& t, adapted const& adapted) {
     constexpr bool shares = borrowed_tensor<T> || tensor_handle<T>;
@@ -278,15 +278,15 @@ void check_one(adapter_case<T> const& adapter, index_vector const& shape, data_t
 
 namespace reshard::testing {
 
-/// Checks what `tensor_traits<T>` says against what the tensors do: shape, strides, data type and
-/// memory are as requested; each element that the tensor writes is seen through the view, and the
-/// reverse; copies own, borrow or share as `is_borrowed` and `is_handle` say; `redistribute` moves
-/// elements in and out. It tries scalars, extents of 0 and 1, and each number of axes.
+/// Checks that tensors behave as `tensor_traits<T>` describes. Shape, strides, data type and memory
+/// are as requested. The view shows each element that the tensor writes, and vice versa. Copies
+/// own, borrow or share elements, as `is_borrowed` and `is_handle` say. `redistribute` moves
+/// elements in and out. The shapes are scalars, extents of 0 and 1, and each number of axes.
 ///
-/// Call it once more with a `make` that returns transposed or narrowed tensors.
+/// Call it again with a `make` that returns transposed or narrowed tensors.
 ///
-/// \throws error with errc::usage that names the law, the tensor and both values; what `make`,
-///         `write`, `read` and `redistribute` throw
+/// \throws error with errc::usage that names the law, the tensor and both values; errors of `make`,
+///         `write`, `read` and `redistribute`
 template <tensor T>
 void check_adapter(adapter_case<T> const& adapter) {
     if (reshard::detail::has_dtype<T> && adapter.dtypes.empty())

@@ -19,29 +19,29 @@
 #include <utility>
 
 /// \file
-/// Assigns units of one kind to units of another, so that the sum of the gains is the greatest.
+/// Assigns units of rows to units of columns so that the sum of the gains is the greatest.
 
 namespace reshard::detail {
 
-/// The gain of a unit of a row in a column.
+/// The gain if a unit of a row is assigned to a column.
 struct gain {
     std::uint32_t row = 0;
     std::uint32_t column = 0;
     index_t value = 0;
 };
 
-/// How many of a row go to a column.
+/// The number of units of a row that are assigned to a column.
 struct assigned {
     std::uint32_t row = 0;
     std::uint32_t column = 0;
     holder_t count = 0;
 };
 
-/// The assignment by shortest augmenting paths.
+/// Finds the assignment by shortest augmenting paths.
 ///
-/// The dual values `of_row + of_column` are at least the gain of each pair, and equal to it for
-/// assigned pairs; a row that keeps a unit, and a column that takes fewer than it can, have the
-/// value 0. Then no assignment has a greater sum.
+/// The dual values `of_row + of_column` are at least the gain of each pair, and equal to the gain
+/// for assigned pairs. A row with unassigned units has the value 0, and so has a column with unused
+/// capacity. Then no assignment has a greater sum.
 ///
 /// \par Source the Hungarian method, with lists of gains that are not 0, and capacities
 class path_solver {
@@ -63,10 +63,10 @@ public:
         std::partial_sum(first_.begin(), first_.end(), first_.begin());
     }
 
-    /// The assignment; std::nullopt if it takes more steps than this. Each step looks at one gain.
+    /// The assignment; std::nullopt if it takes more than `steps` steps. Each step reads one gain.
     /// The limit is a count, not a time, so that all ranks decide the same.
     std::optional<vector<assigned>> solve_within(std::uint64_t steps) && {
-        // The most valuable first: they are seldom displaced by those that follow.
+        // The most valuable rows first: later rows seldom displace them.
         vector<std::uint32_t> order(supply_.size());
         std::iota(order.begin(), order.end(), 0u);
         std::ranges::stable_sort(order, std::greater<>(),
@@ -89,20 +89,20 @@ public:
 private:
     static constexpr std::uint32_t none = 0xffffffff;
 
-    /// How a search came to a row or a column, and how far it is.
+    /// The distance of a row or a column in a search, and the step by which the search came there.
     struct reached {
         index_t distance = 0;
         std::uint32_t from = none; ///< the column before a row, the row before a column
-        std::uint64_t search = 0;  ///< the one that this was found in
+        std::uint64_t search = 0;  ///< the search that came there
     };
 
-    /// Where a path ends: at a column that takes more, or at a row that keeps a unit for itself.
+    /// The end of a path: a column with free capacity, or a row that keeps a unit unassigned.
     struct path_end {
         index_t distance = std::numeric_limits<index_t>::max();
         std::uint32_t column = none, row = none;
     };
 
-    /// Not negative, and up to twice the greatest gain.
+    /// The slack of a pair: at least 0, and at most twice the greatest gain.
     std::uint64_t slack(gain const& gain) const {
         return static_cast<std::uint64_t>(row_value_[gain.row]) +
                static_cast<std::uint64_t>(column_value_[gain.column]) -
@@ -132,7 +132,8 @@ private:
         }
     }
 
-    /// Assigns some units of a row along the shortest path, or lets a row keep some for it.
+    /// Assigns some units of a row along the shortest path. If the path ends at a row, that row
+    /// gives up the same number of units.
     void augment(std::uint32_t root) {
         path_end const end = search_from(root);
         adjust_values(end.distance);
@@ -155,7 +156,7 @@ private:
 
     std::uint32_t row_before(std::uint32_t row) const { return columns_[rows_[row].from].from; }
 
-    /// The nearest end from a row, by slack.
+    /// The nearest path end from a row, by slack.
     path_end search_from(std::uint32_t root) {
         ++search_;
         found_rows_.clear();
@@ -169,7 +170,7 @@ private:
             if (distance >= end.distance)
                 break;
             if (distance > columns_[column].distance)
-                continue; // reached on a shorter way meanwhile
+                continue; // meanwhile reached on a shorter path
             if (demand_[column] > 0)
                 return {distance, column, none};
             found_columns_.push_back(column);
@@ -200,8 +201,8 @@ private:
         }
     }
 
-    /// Makes the pairs of a path of this length, and of those that are shorter, equal to their
-    /// gains.
+    /// Changes the dual values so that the slack is 0 for each pair on a path of this length or a
+    /// shorter path.
     void adjust_values(index_t length) {
         for (std::uint32_t const row : found_rows_)
             row_value_[row] -= length - rows_[row].distance;
@@ -211,12 +212,12 @@ private:
 
     vector<gain> const& gains_;
     vector<holder_t> supply_, demand_;
-    vector<std::size_t> first_; ///< by row, into the gains
+    vector<std::size_t> first_; ///< by row: index of its first gain
     vector<index_t> row_value_, column_value_;
     vector<std::map<std::uint32_t, holder_t>> given_; ///< by column: units of rows
     vector<reached> rows_, columns_;
     std::uint64_t search_ = 0, steps_ = 0;
-    vector<std::uint32_t> found_rows_, found_columns_; ///< in this search, below its end
+    vector<std::uint32_t> found_rows_, found_columns_; ///< in this search, nearer than its end
     using place = std::pair<index_t, std::uint32_t>;
     std::priority_queue<place, vector<place>, std::greater<>> nearest_;
 };
@@ -226,7 +227,7 @@ inline std::size_t unit_count(vector<holder_t> const& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
 
-/// The kind of each unit.
+/// The row or column of each unit.
 inline vector<std::uint32_t> kinds_of(vector<holder_t> const& counts) {
     vector<std::uint32_t> values;
     values.reserve(unit_count(counts));
@@ -235,27 +236,28 @@ inline vector<std::uint32_t> kinds_of(vector<holder_t> const& counts) {
     return values;
 }
 
-/// The assignment by an auction, in which units of rows bid for units of columns.
+/// Finds the assignment by an auction, in which units of rows bid for units of columns.
 ///
-/// A bid leaves a unit within a step of the best that it could have at these prices. When each unit
-/// has its column, this holds for all units, and their sum is below the greatest sum by less than a
-/// step per unit. Gains are scaled to be multiples of more than there are units: with a step of 1,
-/// nothing is missing. Prices of large steps are kept for smaller ones, which change them little.
+/// After a bid, a unit's gain minus its price is within one step of the best choice at these
+/// prices. When each unit has a column, this holds for all units, and their sum is less than a step
+/// for each unit below the greatest sum. Gains are scaled to multiples of a number above the number
+/// of units, so a step of 1 gives the greatest sum. Prices of large steps are kept for smaller
+/// steps, which change them little.
 ///
-/// Where gains are products, as of rows that become columns, each augmenting path would lead
+/// If gains are products, for example of rows that become columns, each augmenting path would lead
 /// through most rows.
 ///
 /// \par Source Bertsekas, "The auction algorithm", 1988, with scaling of the step
-/// \tparam Value holds a gain; bids take the time that it takes to read these
+/// \tparam Value holds a gain; the time of a bid is the time to read all gains of a row
 template <class Value>
 class assignment_auction {
 public:
-    /// \pre the greatest gain is not 0, and 64 times it, times one more than there are units, fits
-    ///      `index_t`: prices rise by little more than the greatest gain with each step
+    /// \pre the greatest gain is not 0, and 64 times that gain, times the number of units plus one,
+    ///      fits `index_t`: with each step, prices rise by little more than the greatest gain
     assignment_auction(vector<gain> const& gains, vector<holder_t> const& supply,
                        vector<holder_t> const& demand)
         : row_of_(kinds_of(supply)), column_of_(kinds_of(demand)) {
-        // The numbers of rows and columns are equal; added ones gain nothing.
+        // The numbers of row units and column units are made equal; added units gain nothing.
         std::size_t const units = std::max(row_of_.size(), column_of_.size());
         row_of_.resize(units, static_cast<std::uint32_t>(supply.size()));
         scale_ = static_cast<index_t>(units) + 1;
@@ -284,10 +286,10 @@ public:
 
 private:
     static constexpr std::uint32_t none = 0xffffffff;
-    static constexpr index_t finer = 5; ///< how much smaller each step is
+    static constexpr index_t finer = 5; ///< the divisor from each step to the next
     static constexpr index_t lowest = std::numeric_limits<index_t>::min();
 
-    /// The profit of a row in its best column, and in the next one.
+    /// The best column of a row, its profit, and the profit of the next best column.
     struct choice {
         std::size_t column = 0;
         index_t best = lowest, next = lowest;
@@ -295,7 +297,7 @@ private:
 
     Value* gains_of(std::uint32_t row) { return gains_.data() + row * price_.size(); }
 
-    /// Sells each column again.
+    /// Sells all columns again, from the present prices on.
     void sell_all(index_t step) {
         owner_.assign(price_.size(), none);
         for (std::uint32_t first = 0; first < row_of_.size(); ++first)
@@ -306,7 +308,7 @@ private:
             }
     }
 
-    /// Looks at gains in blocks, and at one block twice: that makes the loop over all gains
+    /// Reads gains in blocks, and then the best block once more: this makes the loop over all gains
     /// shorter.
     choice choose(Value const* gains) const {
         constexpr std::size_t block = 64;
@@ -334,7 +336,7 @@ private:
         return found_choice;
     }
 
-    /// The rest of a gain when the price is paid.
+    /// The gain minus the price.
     index_t net_gain(Value const* gains, std::size_t column) const {
         return static_cast<index_t>(gains[column]) * scale_ - price_[column];
     }
@@ -343,18 +345,19 @@ private:
     vector<Value> gains_;                      ///< by row, by unit of the columns
     index_t most_ = 0, scale_ = 1;
     vector<index_t> price_;       ///< by unit of the columns, here and below
-    vector<std::uint32_t> owner_; ///< a unit of the rows
+    vector<std::uint32_t> owner_; ///< the unit of the rows that has bought it
 };
 
-/// How many steps along paths are tried before an auction, which looks at all pairs again and
-/// again, with a gain or none. If most pairs have one, no steps are tried, which is enough if rows
-/// want different columns. If few have, most paths are short, and the auction is for the long ones.
-/// Of few kinds, each path assigns many units; and bids must not become too large to count.
+/// The number of steps along paths before an auction takes over. An auction reads the gains of all
+/// pairs again and again, even if most are 0. If many pairs have a gain, the number is 0: no steps
+/// are needed if rows want different columns. If few pairs have a gain, most paths are short, and
+/// the auction is for the long ones. Paths alone are used if there are few kinds, because each path
+/// assigns many units, and if bids might overflow.
 inline std::uint64_t steps_before_auction(vector<gain> const& gains, vector<holder_t> const& supply,
                                           vector<holder_t> const& demand) {
     constexpr std::uint64_t total = std::numeric_limits<std::uint64_t>::max();
     constexpr std::size_t fewest = 32, most_copies = 4, steps_a_pair = 16;
-    constexpr std::size_t most_gains = std::size_t{1} << 26; // of 4 or 8 bytes, most of them 0
+    constexpr std::size_t most_gains = std::size_t{1} << 26; // 4 or 8 bytes each, most of them 0
     std::size_t const kinds = std::min(supply.size(), demand.size());
     std::size_t const units = std::max(unit_count(supply), unit_count(demand));
     std::size_t const pairs = supply.size() * demand.size();
@@ -369,14 +372,14 @@ inline std::uint64_t steps_before_auction(vector<gain> const& gains, vector<hold
     return supply.size() * units <= most_gains ? steps_a_pair * pairs : total;
 }
 
-/// Gives units of rows to columns so that the sum of their gains is the greatest. Units without a
+/// Assigns units of rows to columns so that the sum of their gains is the greatest. Units without a
 /// gain are not assigned.
 ///
 /// The result is exact. If most pairs have a gain, the time depends little on the gains.
 ///
-/// \param gains in the order of rows, each pair at most once; none is negative
-/// \param supply by row: how many units there are
-/// \param demand by column: how many it takes
+/// \param gains in the order of rows, each pair at most once; no gain is negative
+/// \param supply by row: the number of units
+/// \param demand by column: the number of units that it takes
 inline vector<assigned> best_assignment(vector<gain> const& gains, vector<holder_t> supply,
                                         vector<holder_t> demand) {
     std::uint64_t const steps = steps_before_auction(gains, supply, demand);

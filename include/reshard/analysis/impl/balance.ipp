@@ -26,18 +26,18 @@ inline plan_balance::extreme extreme_of(vector<index_t> const& bytes, index_t le
     return {static_cast<holder_t>(most - bytes.begin()), *most, std::min(least, *most)};
 }
 
-/// The seconds that a byte takes, if there is a limit.
+/// The seconds for a byte; 0 if the bandwidth is not limited.
 inline double seconds_per_byte(double bytes_per_second) {
     return bytes_per_second > 0 ? 1 / bytes_per_second : 0;
 }
 
-/// What the ranks of a node, or one rank, get.
+/// The bytes that a rank, or all ranks of a node, receive.
 struct wanted_bytes {
-    double entering = 0; ///< at least, from other nodes
-    double all = 0;      ///< what may come from other nodes, or be passed on within the node
-    double ranks = 0;    ///< that give or get something within the node, or get something
-    double copied = 0;   ///< within a rank
-    double held = 0;     ///< by a rank of the node, for another one
+    double entering = 0; ///< the least bytes from other nodes
+    double all = 0;      ///< bytes that may come from other nodes, or be passed on within the node
+    double ranks = 0;    ///< ranks that receive bytes, or send bytes within the node
+    double copied = 0;   ///< bytes copied within a rank
+    double held = 0;     ///< bytes that a source on the node sends to another rank
 
     wanted_bytes& operator+=(wanted_bytes const& more) {
         entering += more.entering;
@@ -49,15 +49,15 @@ struct wanted_bytes {
     }
 };
 
-/// The seconds that each resource takes for a byte.
+/// The seconds that each way of a byte takes.
 struct byte_seconds {
     double entered = 0;
     double handed_on = 0;
     double copied = 0;
 };
 
-/// The least time in which bytes enter over one link, and the others are handed on over a second
-/// one, if more of them may enter than must.
+/// The least time to receive bytes that may either enter over one link or be passed on over a
+/// second link. The division is the fastest one in which at least the necessary bytes enter.
 inline double least_of_both(wanted_bytes const& wanted, byte_seconds const& each) {
     double const fixed = each.copied * wanted.copied + each.handed_on * wanted.held;
     double const sum = each.entered + each.handed_on;
@@ -67,13 +67,13 @@ inline double least_of_both(wanted_bytes const& wanted, byte_seconds const& each
     return std::max(each.entered * entering, each.handed_on * (wanted.all - entering) + fixed);
 }
 
-/// Keeps the longest of some least times.
+/// Replaces the longest of some least times if the new time is longer.
 inline void keep_longest(least_time& longest, double seconds, double latency, auto&& of) {
     if (seconds > 0 && seconds + latency > longest.seconds)
         longest = {seconds + latency, of()};
 }
 
-/// What each rank gets.
+/// The bytes that each rank receives.
 inline vector<wanted_bytes> wanted_by_rank(plan_flows const& flows, holder_t processes) {
     vector<wanted_bytes> ranks(processes, wanted_bytes{});
     auto const add = [&](flow const& flow, double bytes) {
@@ -101,7 +101,7 @@ inline vector<wanted_bytes> wanted_by_rank(plan_flows const& flows, holder_t pro
     return ranks;
 }
 
-/// The least time until the bytes have left the ranks and nodes that have them.
+/// The least time until all bytes have left the ranks and nodes that hold them.
 inline least_time least_time_out(plan_flows const& flows, network const& over, holder_t processes) {
     vector<shared_load> loads = flows.loads();
     erase_if(loads, [](shared_load const& load) { return !load.leaves_node; });
@@ -119,7 +119,8 @@ inline least_time least_time_out(plan_flows const& flows, network const& over, h
     return longest;
 }
 
-/// The seconds for a byte of all ranks of a node together. One that is handed on is given and got.
+/// The seconds for a byte if all ranks of a node share the work. A byte that is passed on is sent
+/// and received.
 inline byte_seconds seconds_of_node(network const& over, double ranks) {
     auto const each = [&](network::speed const& speed, double ends) {
         return std::max(ends * seconds_per_byte(speed.rank_bytes_per_second) / ranks,
@@ -140,7 +141,7 @@ RESHARD_DECL least_time least_time_of(plan_flows const& relayed, network const& 
         for (std::size_t i = first; i < std::min(ranks.size(), first + over.ranks_per_node); ++i) {
             wanted_bytes alone = ranks[i];
             node += alone;
-            alone.entering = 0; // others may get it for this rank
+            alone.entering = 0; // other ranks may receive it for this rank
             keep_longest(longest, least_of_both(alone, of_rank), 0,
                          [&] { return "what rank " + std::to_string(i) + " gets"; });
         }

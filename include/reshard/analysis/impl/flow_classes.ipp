@@ -18,16 +18,16 @@
 #include <utility>
 
 /// \file
-/// Finds flows that always behave equally: they have the same bytes, over links that others share
-/// equally.
+/// Finds flows that always behave equally: they have the same number of bytes, and share their
+/// links equally with other flows.
 
 namespace reshard::detail {
 
-/// Lists of different lengths, one after the other.
+/// Lists of different lengths, stored one after the other.
 template <class T>
 class ragged_list {
 public:
-    /// Of pairs of the number of a list and an element, sorted by number.
+    /// Makes lists from pairs of a list's number and an element, sorted by number.
     ragged_list(std::size_t count, vector<std::pair<std::uint32_t, T>> const& elements)
         : first_(count + 1, 0) {
         elements_.reserve(elements.size());
@@ -49,30 +49,30 @@ private:
     vector<T> elements_;
 };
 
-/// Flows in classes, and the links that they use.
+/// Classes of flows, and the links that these use.
 ///
-/// Each flow of a class has equally many bytes, which take the same time on each link on its way,
-/// and shares it with the same number of flows of each class as the others of its class. So all of
-/// them are as fast, and end at once.
+/// All flows of a class have the same number of bytes, and a byte takes the same time on each of
+/// their links. On each link, they meet the same number of flows of each class. So they are equally
+/// fast, and end at the same time.
 ///
 /// \par Source the coarsest equitable partition of a graph, by refinement of colours
 struct flow_classes {
     struct flow_class {
-        std::size_t example = 0; ///< the number of one of the flows
+        std::size_t example = 0; ///< the number of a flow of the class
         index_t bytes = 0;
         double latency = 0;
     };
 
-    /// Flows of a class over one link.
+    /// The use of a link by the flows of a class.
     struct use {
         std::uint32_t other = 0; ///< the class of flows, or of links
-        std::uint32_t count = 0; ///< of the flows over one of the links
+        std::uint32_t count = 0; ///< the number of such flows over one link
         double seconds_per_byte = 0;
 
         constexpr bool operator==(use const&) const = default;
     };
 
-    /// Records that a class waits for another class.
+    /// A class that waits for another class.
     struct wait {
         std::uint32_t flow = 0;
         index_t bytes_ahead = 0;
@@ -81,16 +81,16 @@ struct flow_classes {
     using link_name = std::pair<network::link_kind, holder_t>;
 
     vector<std::uint32_t> class_of_flow;
-    vector<flow_class> flows; ///< after the flows that they wait for
+    vector<flow_class> flows; ///< each class comes after the classes that it waits for
     ragged_list<wait> waits;  ///< by class of flows
-    vector<link_name> links;  ///< in order
+    vector<link_name> links;  ///< sorted
     vector<std::uint32_t> class_of_link;
     std::size_t link_class_count = 0;
     ragged_list<use> flows_of; ///< by class of links
     ragged_list<use> links_of; ///< by class of flows
 };
 
-/// The links that a flow passes, and how long a byte keeps each of them busy.
+/// The links on the path of a flow, and how long a byte keeps each of them busy.
 struct flow_path {
     struct step {
         flow_classes::link_name name;
@@ -102,7 +102,7 @@ struct flow_path {
     std::size_t count = 0;
     double latency = 0;
 
-    /// \param more seconds that a byte takes beyond the bandwidth
+    /// \param more additional seconds for each byte
     void add(network::link_kind kind, holder_t number, double bytes_per_second, double more = 0) {
         double const seconds = (bytes_per_second > 0 ? 1 / bytes_per_second : 0) + more;
         if (seconds > 0)
@@ -148,10 +148,10 @@ inline flow_path path_of(simulated_flow const& flow, network const& over) {
     return path;
 }
 
-/// Colours flows and links until all of one colour are equal.
+/// Colours flows and links until all flows or links of one colour are equal.
 ///
 /// Colours are digests of the known properties of a flow or a link, so they do not depend on the
-/// order of the flows. A collision, which is most unlikely, would make different flows equal.
+/// order of the flows. A collision, which is very unlikely, would make different flows equal.
 class flow_colours {
 public:
     flow_colours(std::span<simulated_flow const> flows, network const& over)
@@ -187,7 +187,7 @@ public:
     vector<flow_path> const& paths() const { return paths_; }
     vector<flow_classes::link_name> const& names() const { return names_; }
     vector<std::uint64_t> const& of_link() const { return of_link_; }
-    /// The key that sorts flows after the flows that they wait for.
+    /// The key that sorts flows: each flow comes after the flows that it waits for.
     std::pair<std::uint32_t, std::uint64_t> of_flow(std::size_t i) const {
         return {depth_[i], of_flow_[i]};
     }
@@ -226,7 +226,7 @@ private:
         }
     }
 
-    /// How many colours there are then.
+    /// Refines the colours of links, and returns the number of colours.
     std::size_t refine_links() {
         vector<std::uint64_t> sums(names_.size(), 0);
         for (std::size_t i = 0; i < flows_.size(); ++i)
@@ -243,10 +243,10 @@ private:
     vector<flow_path> paths_;
     vector<flow_classes::link_name> names_;
     vector<std::uint64_t> of_link_, of_flow_;
-    vector<std::uint32_t> depth_; ///< of flows that wait for each other
+    vector<std::uint32_t> depth_; ///< the longest chain of flows that it waits for
 };
 
-/// The number of the class of each, by the order of their colours, and the first of each class.
+/// The class number of each item, in the order of colours, and the first item of each class.
 struct numbered_classes {
     vector<std::uint32_t> class_of;
     vector<std::size_t> examples;
@@ -266,7 +266,7 @@ struct numbered_classes {
 
 using numbered_uses = vector<std::pair<std::uint32_t, flow_classes::use>>;
 
-/// The flows that pass one link of each class.
+/// The uses of one link of each class.
 inline numbered_uses uses_by_link(flow_colours const& colours, numbered_classes const& flows,
                                   numbered_classes const& links) {
     numbered_uses uses;
@@ -290,7 +290,7 @@ inline numbered_uses uses_by_link(flow_colours const& colours, numbered_classes 
     return uses;
 }
 
-/// The same uses, by class of flows.
+/// The same uses, sorted by class of flows.
 inline numbered_uses by_flow(numbered_uses uses) {
     for (auto& [number, use] : uses)
         std::swap(number, use.other);
@@ -307,7 +307,7 @@ inline ragged_list<flow_classes::wait> waits_of(std::span<simulated_flow const> 
     return {classes.examples.size(), pairs};
 }
 
-/// \throws error with errc::usage for negative bytes or runs, and for a flow that waits for one
+/// \throws error with errc::usage for negative bytes or runs, and for a flow that waits for a flow
 ///         that is not before it
 /// \pre the network is valid
 inline flow_classes classify(std::span<simulated_flow const> flows, network const& over) {
@@ -331,18 +331,18 @@ inline flow_classes classify(std::span<simulated_flow const> flows, network cons
     return classes;
 }
 
-/// What a class of flows does now. All that each event asks for is in one line of the cache: with
-/// ten thousand flows under way, waiting for memory would take most of the time.
+/// The present state of a class of flows. All members that an event reads are in one cache line:
+/// with ten thousand active flows, memory latency would take most of the time.
 struct alignas(64) running_flow {
     enum class state : std::uint8_t { waiting, starting, moving, ended };
 
     double bytes = 0;
-    double moved = 0; ///< of the bytes
-    double rate = 0;  ///< bytes a second of one flow of a class that was moving
+    double moved = 0; ///< bytes moved so far
+    double rate = 0;  ///< bytes a second of one flow of the class, if it was moving
     double start = 0;
-    std::uint32_t first_link = 0; ///< of `running_flows::links`
+    std::uint32_t first_link = 0; ///< in `running_flows::links`
     std::uint32_t link_count = 0;
-    std::uint32_t first_follower = 0; ///< of `running_flows::followers`
+    std::uint32_t first_follower = 0; ///< in `running_flows::followers`
     std::uint32_t follower_count = 0;
     state now = state::waiting;
 };
@@ -351,13 +351,13 @@ struct alignas(64) running_flow {
 struct running_flows {
     struct flow_link {
         std::uint32_t link = 0;
-        std::uint32_t count = 0; ///< of the flows over one of the links
-        double weight = 0;       ///< seconds of the link for each byte that each of them moves
+        std::uint32_t count = 0; ///< flows over one of the links
+        double weight = 0;       ///< seconds of the link if each of these flows moves a byte
     };
 
     vector<running_flow> flows;
     vector<flow_link> links;
-    vector<flow_classes::wait> followers; ///< and by how many bytes they stay behind
+    vector<flow_classes::wait> followers; ///< waiting classes, with their distance in bytes
 
     explicit running_flows(flow_classes const& classes) : flows(classes.flows.size()) {
         for (std::uint32_t f = 0; f < flows.size(); ++f) {

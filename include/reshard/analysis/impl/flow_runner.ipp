@@ -22,7 +22,7 @@
 namespace reshard::detail {
 
 /// Sets the rates of flows that share links. The rates of all flows grow equally until a link is
-/// full. Then flows over that link stop growing, and the others continue.
+/// full. Then flows over that link stop growing, and the other flows continue.
 ///
 /// \par Source max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks)
 class link_sharing {
@@ -30,7 +30,7 @@ public:
     link_sharing(running_flows& all, std::size_t links) : all_(all), shares_(links) {}
 
     /// \param moving classes of flows, in order
-    /// \param held_by gives the flows that are not faster than a flow
+    /// \param held_by lists the flows that cannot be faster than a given flow
     void share(vector<std::uint32_t> const& moving, auto&& held_by) {
         for (std::uint32_t const flow : moving)
             add(all_.flows[flow]);
@@ -59,12 +59,12 @@ public:
 private:
     static constexpr double growing = -1;
 
-    /// The load of one link; all links of a class have the same.
+    /// The load of one link; all links of a class have equal loads.
     struct link_share {
-        double taken = 0;          ///< of a second in each second, by flows that no longer grow
-        double per_rate = 0;       ///< for each byte a second of those that grow
-        std::uint32_t growing = 0; ///< classes of flows
-        std::uint32_t first = 0;   ///< of the moving flows over it, in `by_link_`
+        double taken = 0;          ///< share of the bandwidth for flows that no longer grow
+        double per_rate = 0;       ///< share for growing flows, for each byte a second
+        std::uint32_t growing = 0; ///< number of growing classes of flows
+        std::uint32_t first = 0;   ///< range in `by_link_`: moving flows over the link
         std::uint32_t last = 0;
 
         /// The rate at which the link is full.
@@ -81,7 +81,7 @@ private:
         }
     }
 
-    /// Lists the moving flows of each link: of all flows over it, few are moving at a time.
+    /// Lists the moving flows of each link; they are few of the link's flows.
     void list_growing(vector<std::uint32_t> const& moving) {
         std::uint32_t first = 0;
         for (std::uint32_t const link : touched_) {
@@ -116,7 +116,7 @@ private:
     std::priority_queue<place, vector<place>, std::greater<>> queue_;
 };
 
-/// The bytes that move over one link in the course of time.
+/// The bytes that move over one link, with their times.
 class link_record {
 public:
     void add(double begin, double end, double bytes) {
@@ -152,8 +152,8 @@ private:
     vector<simulation::interval> all_;
 };
 
-/// Runs classes of flows from event to event: one begins, ends, is far enough ahead of another, or
-/// has caught up with it.
+/// Runs classes of flows from event to event. At an event, a flow begins or ends, gets far enough
+/// ahead of a waiting flow, or catches up with the flow before it.
 class flow_runner {
 public:
     explicit flow_runner(flow_classes const& classes)
@@ -188,7 +188,7 @@ private:
     /// The rounding error of a byte count, or of a time.
     static constexpr double slack = 1e-9;
 
-    /// By how many bytes `flow` could be ahead of its position, for the one that it waits for.
+    /// The bytes that `flow` may still move before it has to wait for `before`.
     static double gap(running_flow const& flow, running_flow const& before, index_t bytes_ahead) {
         return before.moved - static_cast<double>(bytes_ahead) - flow.moved;
     }
@@ -208,7 +208,7 @@ private:
         });
     }
 
-    /// Removes the elements for which `goes` is true from a list, in its order.
+    /// Removes the elements for which `goes` is true, and keeps the order of the others.
     static void take_out(vector<std::uint32_t>& list, auto&& goes) {
         std::size_t count = 0;
         for (std::uint32_t const f : list)
@@ -217,7 +217,7 @@ private:
         list.resize(count);
     }
 
-    /// Lets flows go and start, in the order in which they wait for each other.
+    /// Removes flows that have ended, and starts flows that no longer wait.
     void settle() {
         take_out(moving_, [&](std::uint32_t f) { return all_.flows[f].now == state::ended; });
         std::size_t const before = moving_.size();
@@ -254,7 +254,7 @@ private:
             starting_.push_back(f);
     }
 
-    /// From now on, flows that wait for this one are asked whether they may begin.
+    /// Lists the flows that wait for this flow, because they may now be able to begin.
     void look_at_followers(std::uint32_t f) {
         for (flow_classes::wait const& wait : all_.followers_of(all_.flows[f]))
             followed_.push_back(wait.flow);
@@ -264,7 +264,7 @@ private:
         return (flow.bytes - flow.moved) / flow.rate;
     }
 
-    /// Calls `visit(seconds)` for all that happens next if rates stay as they are.
+    /// Calls `visit(seconds)` for each possible next event, if rates do not change.
     void for_each_event(auto&& visit) const {
         for (std::uint32_t const f : starting_)
             visit(all_.flows[f].start - now_);
@@ -286,7 +286,8 @@ private:
             visit(room / (follower.rate - flow.rate));
     }
 
-    /// Seconds until the next event; with many events, until the last of those that count as one.
+    /// Seconds until the next event; if there are many events, until the last of the events that
+    /// are handled together.
     double next_step() {
         constexpr std::size_t most_exact = 1024, fraction = 64;
         events_.clear();
@@ -312,7 +313,7 @@ private:
         now_ += step;
     }
 
-    /// The position of a flow that would come to `reached`. It does not pass the flows that it
+    /// The position of a flow that could move up to `reached`. The flow does not pass flows that it
     /// waits for.
     double held_back(std::uint32_t f, double reached) const {
         double nearest = reached;
@@ -349,13 +350,13 @@ private:
     running_flows all_;
     link_sharing sharing_;
     vector<double> ended_;           ///< by class
-    vector<std::uint32_t> near_;     ///< waiting flows; somebody they wait for has begun
-    vector<std::uint32_t> followed_; ///< the next ones
+    vector<std::uint32_t> near_;     ///< waiting flows; a flow that they wait for has begun
+    vector<std::uint32_t> followed_; ///< flows to be added to `near_`
     vector<std::uint32_t> starting_, moving_;
     vector<link_record> records_; ///< by class of links
-    vector<double> moved_;        ///< over each link in this step
+    vector<double> moved_;        ///< by class of links: bytes in this step
     vector<std::uint32_t> touched_;
-    vector<double> events_; ///< in how many seconds
+    vector<double> events_; ///< seconds until each event
     double now_ = 0;
 };
 

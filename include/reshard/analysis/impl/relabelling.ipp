@@ -26,7 +26,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Processes or ranks that hold the same boxes, which can be exchanged.
+/// Classes of processes or ranks that hold the same boxes, and so can be exchanged.
 struct holder_classes {
     vector<std::uint32_t> class_of;   ///< by holder
     vector<vector<holder_t>> members; ///< by class, ascending
@@ -39,13 +39,13 @@ struct holder_classes {
     bool represents(holder_t holder) const { return members[class_of[holder]].front() == holder; }
 };
 
-/// The number of a holder's node if holders stay on their nodes; else one number for all.
+/// The number of a holder's node if holders stay on their nodes; otherwise 0.
 inline holder_t confining_node(holder_t holder, holder_t processes_per_node) {
     return processes_per_node == 0 ? 0 : holder / processes_per_node;
 }
 
-/// By all that they hold, and by node, if they stay on it. A collision of digests, which
-/// is most unlikely, costs bytes, and makes the sums wrong.
+/// Classifies holders by the boxes that they hold and, if they stay on their nodes, by node. A
+/// collision of digests, which is very unlikely, leads to a worse result and wrong sums.
 inline holder_classes holder_classes_of(shard_kinds const& kinds, holder_t count,
                                         holder_t processes_per_node) {
     vector<hasher> digests(count);
@@ -73,15 +73,15 @@ inline holder_classes holder_classes_of(shard_kinds const& kinds, holder_t count
     return classes;
 }
 
-/// The common elements of a shard of a target and a box of a source, in all tensors of a kind.
+/// The common elements of a target shard and a source box, in all tensors of a kind.
 struct common_part {
     key_id source = zero_source;
     std::uint32_t box = 0; ///< of the source's `shard_index`
     index_t bytes = 0;
 };
 
-/// Finds the elements that target shards and source boxes have in common. They are not listed,
-/// since every process may have elements that every rank wants.
+/// Finds the common elements of target shards and source boxes. They are not stored, because every
+/// process may have elements that every rank wants.
 class overlap_finder {
 public:
     explicit overlap_finder(plan_problem const& problem)
@@ -104,15 +104,16 @@ public:
         list_shards();
     }
 
-    /// Calls `visit(common_part)` for all that a rank wants, for the tensors of a kind at once.
+    /// Calls `visit(common_part)` for each part of the elements that a rank wants, once for all
+    /// tensors of a kind.
     ///
-    /// \throws error as `make_plan`
+    /// \throws the errors of `make_plan`
     void for_each_of(holder_t rank, auto&& visit) const {
         for (std::size_t i = first_[rank]; i < first_[rank + 1]; ++i)
             visit_shard(kinds_[shards_[i].kind], shards_[i].shard, visit);
     }
 
-    /// Calls `visit(holder)` for each that has it, once.
+    /// Calls `visit(holder)` once for each holder of the part.
     void for_each_sender(common_part const& part, auto&& visit) const {
         shard_index const& index = sources_.of(part.source);
         if (index.replicas(part.box) == 1)
@@ -132,7 +133,7 @@ private:
         box_index pieces; ///< of the example
     };
 
-    /// A shard of the example of a kind.
+    /// A shard of a kind's example.
     struct kind_shard {
         std::uint32_t kind = 0;
         std::uint32_t shard = 0;
@@ -186,13 +187,13 @@ private:
         });
     }
 
-    /// Fails with the error that making a plan would give.
+    /// Fails with the same error as `make_plan`.
     void fail_not_covered(target_side const& target, std::uint32_t shard) const {
         placed_pattern cuts(target.shards.ndim());
         cut_finder(problem_, target, sources_).find_sources_of(shard, cuts);
     }
 
-    /// The parts of a piece that different boxes of the source give, as a plan would cut them.
+    /// Calls `visit` for the parts of a piece that different source boxes hold, cut as in a plan.
     void visit_piece(piece const& whole_piece, box const& region, auto&& visit) const {
         cut_to_target(whole_piece, region, [&](piece const& p) {
             if (p.source == zero_source)
@@ -212,14 +213,14 @@ private:
     source_indices sources_;
     shard_kinds targets_;
     vector<kind> kinds_;
-    vector<std::size_t> first_; ///< by rank, into `shards_`
+    vector<std::size_t> first_; ///< by rank: index of the first shard in `shards_`
     vector<kind_shard> shards_;
 };
 
-/// The wanted bytes, and the ones that stay.
+/// The bytes that ranks want, and the bytes that stay in their processes.
 struct kept_gains {
     index_t wanted = 0;
-    vector<gain> gains; ///< rows: kinds of ranks; columns: kinds of processes that play them
+    vector<gain> gains; ///< rows: classes of ranks; columns: classes of processes
 
     index_t of(std::uint32_t ranks, std::uint32_t processes) const {
         auto const row = std::ranges::equal_range(gains, ranks, {}, &gain::row);
@@ -233,7 +234,7 @@ inline kept_gains kept_gains_of(plan_problem const& problem, holder_classes cons
     kept_gains result;
     overlap_finder const overlaps(problem);
     constexpr std::size_t most_reserved = std::size_t{1} << 25;
-    vector<index_t> kept(processes.members.size(), 0); // by the ranks of one kind
+    vector<index_t> kept(processes.members.size(), 0); // by class of processes
     vector<std::uint32_t> keepers;
     for (std::uint32_t kind = 0; kind < ranks.members.size(); ++kind) {
         holder_t const rank = ranks.members[kind].front();
@@ -259,15 +260,15 @@ inline kept_gains kept_gains_of(plan_problem const& problem, holder_classes cons
         for (std::uint32_t const keeper : keepers)
             result.gains.push_back({kind, keeper, std::exchange(kept[keeper], 0)});
         keepers.clear();
-        if (kind == 0) // the others have about as many: growing would copy all of them
+        if (kind == 0) // other classes have about as many: growth would copy all of them
             result.gains.reserve(
                 std::min(most_reserved, ranks.members.size() * result.gains.size()));
     }
     return result;
 }
 
-/// Gives kinds of processes to kinds of ranks, one by one; processes keep their numbers if they
-/// can.
+/// Assigns processes to ranks, class by class. A rank keeps the process of its own number if
+/// possible.
 class rank_assigner {
 public:
     rank_assigner(holder_classes const& processes, holder_classes const& ranks)
@@ -283,7 +284,7 @@ public:
                     processes_.class_of[rank] == units.column)
                     take(rank, rank, units);
         vector<std::size_t> next(processes_.members.size(),
-                                 0); // by class: those before are taken
+                                 0); // by class: members before it are taken
         for (assigned& units : assignments)
             for (holder_t const rank : ranks_.members[units.row])
                 if (units.count > 0 && process_of_[rank] == no_process) {
@@ -294,14 +295,14 @@ public:
                 }
     }
 
-    /// Assigns ranks that keep nothing: to their own processes if these are free, else to the first
-    /// free process of the node, or of all.
+    /// Assigns the other ranks, for which no bytes are kept: to the process of their number if it
+    /// is free, otherwise to the first free process of the node, or of all.
     vector<holder_t> give_rest(holder_t processes_per_node) && {
         auto const count = static_cast<holder_t>(process_of_.size());
         for (holder_t rank = 0; rank < count; ++rank)
             if (is_free(rank, rank))
                 set(rank, rank);
-        holder_t next = 0; // below it all are taken, if they need not stay on their nodes
+        holder_t next = 0; // without nodes: all processes before it are taken
         for (holder_t rank = 0; rank < count; ++rank) {
             if (process_of_[rank] != no_process)
                 continue;

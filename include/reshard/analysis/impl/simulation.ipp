@@ -24,7 +24,7 @@ namespace detail {
 struct link_load {
     index_t bytes = 0;
     double seconds = 0;       ///< at full speed
-    double least_seconds = 0; ///< the same after the shortest latency
+    double least_seconds = 0; ///< in addition, the shortest latency
 };
 
 inline vector<link_load> loads_of(flow_classes const& classes) {
@@ -65,10 +65,10 @@ inline simulation result_of(flow_classes const& classes, vector<link_load> const
     return result;
 }
 
-/// Bytes, or runs, by number, added up for each number, so that few are kept.
+/// Sums of bytes or runs by number. Equal numbers are added up from time to time, to save memory.
 class sums_by_number {
 public:
-    /// \param noun for the message if a sum does not fit
+    /// \param noun for the message if a sum overflows
     explicit sums_by_number(std::string_view noun) : what_(noun) {}
 
     void add(std::uint64_t number, index_t more) {
@@ -77,7 +77,7 @@ public:
             add_up();
     }
 
-    /// In order.
+    /// The sums, in the order of their numbers.
     vector<std::pair<std::uint64_t, index_t>> take() && {
         add_up();
         return std::move(entries_);
@@ -98,17 +98,18 @@ private:
 
     std::string_view what_;
     vector<std::pair<std::uint64_t, index_t>> entries_;
-    std::size_t distinct_ = 0; ///< how many there were when last added up
+    std::size_t distinct_ = 0; ///< the number of distinct numbers at the last addition
 };
 
 inline std::uint64_t joined(std::uint32_t high, std::uint32_t low) {
     return std::uint64_t{high} << 32 | low;
 }
 
-/// The relayed bytes, by tree and by index: each flow is a chunk after the one that brings it.
+/// Adds the relayed flows, by tree and position. Each flow begins a chunk after the flow that
+/// brings its elements.
 inline void add_trees(plan_flows const& flows, sums_by_number relayed,
                       vector<simulated_flow>& simulated_flows) {
-    std::size_t first = simulated_flows.size(); // of the tree
+    std::size_t first = simulated_flows.size(); // the tree's first flow
     std::uint32_t last = flow::no_tree;
     for (auto const& [number, bytes] : std::move(relayed).take()) {
         auto const tree = static_cast<std::uint32_t>(number >> 32);
@@ -125,10 +126,10 @@ inline void add_trees(plan_flows const& flows, sums_by_number relayed,
     }
 }
 
-/// Makes one flow of all bytes that one process gives another, by source, then by target; relayed
-/// flows come last.
+/// Makes one flow of all bytes from one process to another, ordered by source, then by target.
+/// Relayed flows come last.
 ///
-/// \param has_runs whether runs cost anything: to count them takes time
+/// \param has_runs whether runs take time: counting them is slow
 inline vector<simulated_flow> flows_by_pair(plan_flows const& flows, bool has_runs) {
     sums_by_number pairs("the bytes between two processes"), relayed("the bytes of a tree"),
         runs("the runs between two processes");
@@ -150,7 +151,7 @@ inline vector<simulated_flow> flows_by_pair(plan_flows const& flows, bool has_ru
     for (auto const& [pair, bytes] : std::move(pairs).take())
         simulated_flows.push_back(
             {static_cast<holder_t>(pair >> 32), static_cast<holder_t>(pair), bytes});
-    auto to = simulated_flows.begin(); // of the same pairs, in the same order
+    auto to = simulated_flows.begin(); // flows of the same pairs, in the same order
     for (auto const& [pair, count] : std::move(runs).take())
         (to++)->runs = count;
     add_trees(flows, std::move(relayed), simulated_flows);

@@ -38,7 +38,7 @@ RESHARD_DECL std::string why_not_invertible(program_report const& of) {
 
 namespace detail {
 
-/// Puts findings in the order of the program's text; findings without a position come last.
+/// Sorts findings by their position in the program's text. Findings without a position come last.
 inline void sort_findings(vector<finding>& findings) {
     auto const position_of = [](finding const& finding) {
         return finding.where.last > finding.where.first ? std::pair(0, finding.where.first)
@@ -74,7 +74,7 @@ private:
     using bytes = std::pair<std::uint32_t, std::uint32_t>;
     static bytes bytes_of(text_span where) { return {where.first, where.last}; }
 
-    /// Notes the statements whose expanded statements all change nothing.
+    /// Notes the user's statements whose expanded statements all have no effect.
     void note_idle() {
         std::unordered_set<std::uint32_t> const idle(lowered_.idle.begin(), lowered_.idle.end());
         std::map<bytes, bool> works;
@@ -107,7 +107,7 @@ private:
         note_losses(finder, suffixes);
     }
 
-    /// Notes losses that no other finding reports; the state of a tensor goes with the tensor.
+    /// Notes losses that no other finding reports. A tensor's loss includes the loss of its state.
     void note_losses(data_loss_finder const& finder, vector<state_suffix> const& suffixes) {
         auto const usages = usages_of(lowered_.map);
         std::unordered_set<std::string_view> keys, shadowed;

@@ -15,7 +15,8 @@
 #include <utility>
 
 /// \file
-/// Programs as the JSON of PaddlePaddle's `aoa_config`: a list of texts, one statement each.
+/// Reads programs from the JSON of PaddlePaddle's `aoa_config`: a list of texts with one statement
+/// each.
 
 namespace reshard::aoa::detail {
 
@@ -29,16 +30,17 @@ inline std::size_t after_comments(std::string_view text, std::size_t at) {
     }
 }
 
-/// Reads such a text. Comments, a comma after the last element and `\$` for `$` are accepted,
-/// since people paste them.
+/// Reads such a text. It accepts comments, a comma after the last element, and `\$` for `$`, since
+/// people paste them.
 ///
 /// \par Source `aoa_statements` and `aoa_config_reverse` of PaddlePaddle flex_checkpoint, and
-///             `enable_traceback`, which says nothing of the program
+///             `enable_traceback`, which does not affect the program
 class config_reader {
 public:
     config_reader(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
-    /// The statements, each at its line and column, with `between_statements` inside a line.
+    /// The statements, each at its line and column. Statements on the same line are separated by
+    /// `between_statements`.
     std::string statements() {
         skip();
         if (next() == '[')
@@ -75,7 +77,7 @@ private:
             fail_at(at_, name);
     }
 
-    /// A list between brackets: a comma follows each element, except perhaps the last.
+    /// Reads a list between brackets. A comma follows each element, except perhaps the last.
     void elements(std::string_view close, auto&& element) {
         while (!takes(close)) {
             element();
@@ -129,7 +131,8 @@ private:
         });
     }
 
-    /// Adds a statement at its line and column, or in the next line if one before it has several.
+    /// Adds a statement at its line and column, or in the next line if an earlier statement has
+    /// several lines.
     void add(std::string const& statement, std::size_t index) {
         auto const begin = text_.begin();
         line_wanted_ += static_cast<std::size_t>(std::count(begin + read_, begin + index, '\n'));
@@ -196,12 +199,12 @@ private:
     std::string_view text_, file_;
     std::size_t at_ = 0;
     bool has_list_ = false;
-    bool is_inside_ = false; ///< of the member `aoa_config`
+    bool is_inside_ = false; ///< inside the member `aoa_config`
     std::string result_;
-    bool has_statement_ = false;  ///< the result has one
-    std::size_t line_ = 1;        ///< the last one of the result
+    bool has_statement_ = false;  ///< the result contains a statement
+    std::size_t line_ = 1;        ///< number of the result's last line
     std::size_t read_ = 0;        ///< the position of the last statement
-    std::size_t line_wanted_ = 1; ///< and in which line
+    std::size_t line_wanted_ = 1; ///< the line of the last statement
 };
 
 RESHARD_DECL bool is_config(std::string_view text) {

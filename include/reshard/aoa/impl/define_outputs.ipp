@@ -47,8 +47,8 @@ public:
     }
 
 private:
-    /// Runs a step for a key, and returns whether it succeeded; an error becomes a finding at the
-    /// name that binds the key, if one does.
+    /// Runs a step for a key, and returns whether it succeeded. An error becomes a finding at the
+    /// name that binds the key, if there is one.
     bool guarded(std::string const& key, auto const& step) {
         try {
             step();
@@ -67,19 +67,19 @@ private:
         }
     }
 
-    /// Counts the pieces of a definition: a copy of the value.
+    /// Counts the pieces of a definition, which copies the value.
     void count_pieces(bound_value const& value) {
         if (!in_.pieces.take(value.tensor.pieces.size() + value.sources.size()))
             fail(errc::limit_exceeded, in_.pieces.refusal());
     }
 
-    /// A parameter, and the state of it that a key is.
+    /// The parameter and the kind of state of a state's key.
     struct state_of_parameter {
         std::string parameter;
         state_suffix const* state;
     };
 
-    /// The parameter that a key is the state of, if the program makes it or the other side has it.
+    /// The parameter whose state a key is, if the program makes the parameter or the target has it.
     std::optional<state_of_parameter> followed(std::string_view key) const {
         std::optional<state_of_parameter> found_parameter;
         any_parameter(key, in_.suffixes,
@@ -92,8 +92,8 @@ private:
         return found_parameter && !is_made(key) ? found_parameter : std::nullopt;
     }
 
-    /// Whether a tensor that a statement makes has that state; if users named the state, a missing
-    /// one is an error.
+    /// Whether a tensor that a statement makes has the state. If the user named the state, the
+    /// result is true, so that a missing state is an error.
     bool follows(std::string_view parameter, state_suffix const& state) const {
         binding const& bound = *in_.names.find(parameter);
         return !state.is_found || bound.value == binding::none ||
@@ -137,13 +137,13 @@ private:
         relate_numbers(in_, value, *state);
     }
 
-    /// Whether a key of the target that no statement makes may be left as it is.
+    /// Whether a target key that no statement makes may be omitted from the mapping.
     bool is_left(std::string const& key, binding const* bound) const {
         return in_.options.leave_unexpected && !(bound && bound->is_removed) &&
                in_.source.find(key) == source_names::none;
     }
 
-    /// The tensor of the source for a key of the target that no statement makes.
+    /// The source tensor for a target key that no statement makes.
     expression identity(std::string const& key, std::string_view parameter) {
         key_id const id = in_.source.find(key);
         binding const* const bound = in_.names.find(parameter);
@@ -165,7 +165,7 @@ private:
         return in_.result.map.source(id);
     }
 
-    /// The value, if it is made of tensors that the source has.
+    /// The value; fails if it is made of a tensor that the source does not have.
     expression const& real(std::string const& key, bound_value const& value) const {
         value.for_each_source([&](key_id id) {
             if (in_.source.is_stand_in(id))
@@ -193,7 +193,7 @@ private:
                                                                       : cast(value, wanted.dtype));
     }
 
-    /// What to do about a tensor of type `type` that the target wants in another type.
+    /// Advice on a tensor of type `type` if the target has another type for it.
     std::string cast_advice(catalog_entry const& wanted, data_type type) const {
         if (followed(wanted.key))
             return "; state keeps the type that it has in the source, so the target has to want " +
@@ -223,14 +223,14 @@ private:
         in_.result.map.relate({noun, std::string(parameter), key, state.block});
     }
 
-    /// Whether a statement reads, makes or removes a tensor of that name.
+    /// Whether a statement reads, makes or removes the source tensor or result `key`.
     bool is_used(std::string_view key) const {
         binding const* const bound = in_.names.find(key);
         return bound && (bound->source_value != binding::none || bound->value != binding::none ||
                          bound->is_removed);
     }
 
-    /// Whether a key of the source is left over under its own name.
+    /// Whether a source tensor remains under its own name.
     bool is_exported(std::string_view key) const {
         return !is_used(key) &&
                !any_parameter(key, in_.suffixes, [&](std::string_view of, state_suffix const&) {
@@ -238,7 +238,7 @@ private:
                });
     }
 
-    /// Finds the first key of each value that is left over: of tied weights, the first key has the
+    /// Finds the first key of each remaining value. If weights are tied, their first key has the
     /// state.
     void find_first_names() {
         for (std::uint32_t id = 0; id < in_.code.text_count(); ++id) {
@@ -252,7 +252,7 @@ private:
         }
     }
 
-    /// Adds a result that no statement has read, with its states.
+    /// Adds a result that no statement reads, and its states.
     void add_made(name const& name, vector<std::string>& keys) {
         binding const& bound = in_.names[name];
         if (bound.value == binding::none || bound.uses > 0)
@@ -277,7 +277,7 @@ private:
             (state.is_found && is_named(value, state)))
             return;
         std::string const key = new_key(parameter, state);
-        if (is_made(key)) // a statement defines it
+        if (is_made(key)) // a statement defines the state
             return;
         if (!has)
             fail_without_state(in_.source, value, state, key);
@@ -285,7 +285,7 @@ private:
             keys.push_back(key);
     }
 
-    /// Whether a statement names that state of a tensor that the value is made of. Then the state
+    /// Whether a statement names the state of a tensor that the value is made of. Then the state
     /// does not follow the parameter.
     bool is_named(bound_value const& value, state_suffix const& state) const {
         bool is_any = false;
@@ -295,7 +295,7 @@ private:
         return is_any;
     }
 
-    /// The first of the kinds that differ only in their containers.
+    /// The first among the kinds of state that differ only in their containers.
     state_suffix const& first_of_kind(state_suffix const& state) const {
         return *std::ranges::find_if(in_.suffixes, [&](state_suffix const& suffix) {
             return suffix.prefix == state.prefix && suffix.suffix == state.suffix;
@@ -310,8 +310,8 @@ private:
         return key.empty() ? key_of_state(parameter, state) : key;
     }
 
-    /// The new container of the parameters' keys, which is not in their states' keys. Most
-    /// parameters decide, including those that no statement names.
+    /// The new container of the parameters, which the keys of their states omit. The most frequent
+    /// container wins; parameters that no statement names are counted, too.
     std::string const& made_container(state_suffix const& state) {
         std::string const& old = first_of_kind(state).container;
         auto const [match, is_new] = containers_.try_emplace(old);
@@ -330,8 +330,8 @@ private:
                                })->first;
     }
 
-    /// The text that replaces the container in a new key: the container itself, or the text before
-    /// the same name; std::nullopt if the first source is outside the container.
+    /// The text that replaces the container in a new key: the old container, or the text before the
+    /// unchanged name. std::nullopt if the first source is outside the container.
     std::optional<std::string_view> container_of(std::uint32_t id, std::string const& old) const {
         name const name{name::kind_type::text, false, id, {}};
         std::string_view const key = in_.code.text(name);
@@ -367,8 +367,8 @@ private:
     lower_context& in_;
     std::optional<missing_makers> makers_; ///< made when the first key is missing
     std::map<value_identity, std::string_view> first_names_;
-    std::map<std::string, state_of_parameter> states_; ///< of the remaining tensors, by their keys
-    std::map<std::string, std::string> containers_;    ///< new ones by old ones
+    std::map<std::string, state_of_parameter> states_; ///< states of the remaining tensors, by key
+    std::map<std::string, std::string> containers_;    ///< new containers by old containers
 };
 
 RESHARD_DECL void define_outputs(lower_context& context) {

@@ -21,7 +21,7 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// Whether a statement has the word of a macro. The macro itself checks its attributes then.
+/// Whether a statement has the word of a macro. Then the macro checks the statement's attributes.
 inline bool has_macro_word(vector<attribute> const& list) {
     return std::ranges::any_of(list, [](attribute const& attribute) {
         attribute_word const* const word = find_attribute_word(attribute.word);
@@ -29,7 +29,7 @@ inline bool has_macro_word(vector<attribute> const& list) {
     });
 }
 
-/// The words of a program's macros, for names that look like one with a typing mistake.
+/// Finds names that look like a mistyped word of a macro.
 class misspelt_words {
 public:
     misspelt_words(macro_context const& context, vector<statement> const& statements)
@@ -40,8 +40,8 @@ public:
                     is_read_[read.id] = true;
     }
 
-    /// \throws statement_error with errc::syntax for a result after the first one that no tensor
-    ///         has and nothing reads, and that resembles the word of a macro
+    /// \throws statement_error with errc::syntax for a result, other than the first, that resembles
+    ///         the word of a macro, that no tensor is called, and that no statement reads
     void check(statement const& statement) const {
         for (name const& name :
              context_.code.right(statement).subspan(std::min<std::size_t>(1, statement.right)))
@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    /// Whether a name can only be a tensor.
+    /// Whether a name is certainly a tensor's.
     bool is_meant(name const& name) const {
         std::string_view const key = context_.code.text(name);
         std::string_view const text = context_.code.source_text();
@@ -74,10 +74,10 @@ private:
     }
 
     macro_context const& context_;
-    vector<bool> is_read_; ///< by the number of the text
+    vector<bool> is_read_; ///< by text number
 };
 
-/// Refuses all attributes that a statement cannot have; false if it has any.
+/// Reports all invalid attributes of a statement; returns whether all are valid.
 inline bool has_sound_attributes(macro_context& context, statement const& statement) {
     bool is_sound = true;
     vector<attribute> const& list = context.code.attributes(statement);
@@ -90,8 +90,8 @@ inline bool has_sound_attributes(macro_context& context, statement const& statem
     return is_sound;
 }
 
-/// Breaks the statements with attributes that no statement can have, so that each fault is reported
-/// once, and not for each layer.
+/// Marks statements with invalid attributes as broken before they are expanded, so that each fault
+/// is reported once, and not for each layer.
 inline void check_attributes(macro_context& context, vector<statement>& statements) {
     misspelt_words const misspelt(context, statements);
     for (statement& statement : statements) {
@@ -102,7 +102,7 @@ inline void check_attributes(macro_context& context, vector<statement>& statemen
     }
 }
 
-/// Keys by outline, which ignore numbers.
+/// A set of outlines. The outline of a key omits its numbers.
 class outline_set {
 public:
     void add(vector<segment> const& segments) { outlines_.intern(outline_of(segments)); }
@@ -119,7 +119,7 @@ private:
     name_table outlines_;
 };
 
-/// The keys of a side that some lost name may mean.
+/// The keys of a side that match the outline of a lost name.
 inline vector<std::string_view> keys_in(outline_set const& lost, catalog const* keys,
                                         vector<state_suffix> const& suffixes) {
     vector<std::string_view> matches;
@@ -132,7 +132,7 @@ inline vector<std::string_view> keys_in(outline_set const& lost, catalog const* 
     return matches;
 }
 
-/// The texts of a program and the keys of a side that some lost name may mean, as names.
+/// The program's texts and the keys of a side that match the outline of a lost name.
 inline vector<name> names_of(macro_context& context, outline_set const& lost, catalog const* keys) {
     vector<name> names;
     if (!lost.empty())
@@ -145,8 +145,8 @@ inline vector<name> names_of(macro_context& context, outline_set const& lost, ca
     return names;
 }
 
-/// Inserts a broken statement before all others. It reads and binds all names that broken
-/// statements with open numbers may have meant.
+/// Inserts a broken statement before all others. It reads and binds every name that a broken
+/// statement with placeholders could have meant.
 inline void restore_lost_names(macro_context& context, vector<statement>& statements) {
     if (context.lost.empty())
         return;
@@ -162,7 +162,7 @@ inline void restore_lost_names(macro_context& context, vector<statement>& statem
     statements.insert(statements.begin(), context.code.make_statement(left, right, like));
 }
 
-/// Whether any statement has the word of a macro that needs to know how tensors are cut.
+/// Whether a statement has the word of a macro that needs to know how tensors are cut.
 inline bool needs_chain(macro_context const& context, vector<statement> const& statements) {
     return std::ranges::any_of(statements, [&](statement const& statement) {
         return std::ranges::any_of(macros, [&](macro const& each_macro) {
@@ -171,7 +171,7 @@ inline bool needs_chain(macro_context const& context, vector<statement> const& s
     });
 }
 
-/// Warns of statements that share a line, as joined texts do if a comma is missing between them.
+/// Warns of statements on the same line, which occur if a comma between two texts is missing.
 inline void warn_of_joined(macro_context& context, vector<statement> const& statements) {
     for (std::size_t i = 1; i < statements.size(); ++i)
         if (text_span const where = statements[i].where;
@@ -213,7 +213,7 @@ RESHARD_DECL expansion expand_all(program const& written, catalog const& source,
     } catch (detail::failed_statement const& limit) {
         detail::add_error(context, limit);
         result.is_complete = false;
-    } catch (error const& limit) { // of all statements together
+    } catch (error const& limit) { // a limit for all statements together
         detail::add_error(context, limit);
         result.is_complete = false;
     }

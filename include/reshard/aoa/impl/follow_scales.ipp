@@ -17,12 +17,12 @@
 
 namespace reshard::aoa::detail {
 
-/// Gives the results of statements the scales that patterns name for their operands.
+/// Adds scales to the results of statements, from the scales that patterns name for the operands.
 class scale_follower {
 public:
     explicit scale_follower(lower_context& context) : in_(context) {}
 
-    /// \pre the program has a name for the scales of each of its names
+    /// \pre the program has a name for the scales of each matching tensor
     void follow(scale_pattern const& pattern) {
         std::size_t const count = in_.code.text_count();
         for (std::uint32_t id = 0; id < count; ++id) {
@@ -35,7 +35,7 @@ public:
 private:
     static name text_name(std::uint32_t id) { return {name::kind_type::text, false, id, {}}; }
 
-    /// Whether a name is an output that a statement makes.
+    /// Whether a name is an output, and a statement makes it.
     bool is_made(name const& tensor) {
         binding const& bound = in_.names[tensor];
         return bound.value != binding::none && !bound.is_spoilt &&
@@ -45,12 +45,12 @@ private:
     void follow(scale_pattern const& pattern, name const& tensor, std::string const& key) {
         auto const number = in_.code.find(key);
         if (!number)
-            return; // scales of scales
+            return; // the key would be the scales of scales
         binding const& bound = in_.names[tensor];
         name const scales = text_name(*number);
         binding const& own = in_.names[scales];
         if (own.value != binding::none || own.is_spoilt || own.is_added || own.is_removed)
-            return; // a statement makes them
+            return; // a statement makes the scales
         try {
             bound_value const& value = in_.names.value(bound.value);
             auto const match = sources(pattern, value);
@@ -72,9 +72,9 @@ private:
         }
     }
 
-    /// The scales of the tensors that a value is made of; empty if none has any.
+    /// The scales of the tensors that a value is made of; empty if no tensor has scales.
     ///
-    /// \throws error with errc::unknown_key if only some have them
+    /// \throws error with errc::unknown_key if only some of the tensors have scales
     vector<key_id> sources(scale_pattern const& pattern, bound_value const& value) const {
         vector<key_id> keys;
         std::string without, with;
@@ -125,7 +125,7 @@ inline void follow_scales(lower_context& context, vector<scale_pattern> const& p
         follower.follow(pattern);
 }
 
-/// Relates each output to the output that patterns name as its scales.
+/// Relates each output to its scales, which patterns name.
 inline void relate_scales(lower_context& context, vector<scale_pattern> const& patterns) {
     mapping& map = context.result.map;
     for (scale_pattern const& pattern : patterns)

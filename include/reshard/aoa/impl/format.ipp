@@ -21,7 +21,7 @@ constexpr std::string_view trimmed(std::string_view text) {
     return text.substr(std::min(text.size(), text.find_first_not_of(" \t\r\n")));
 }
 
-/// Removes the first line and its end from a text, and returns the line.
+/// Removes the first line and its line break from a text, and returns the line.
 constexpr std::string_view take_line(std::string_view& text) {
     std::size_t const end = std::min(text.size(), text.find_first_of("\r\n"));
     std::string_view const line = text.substr(0, end);
@@ -32,7 +32,7 @@ constexpr std::string_view take_line(std::string_view& text) {
 
 RESHARD_DECL std::size_t end_of_statement(std::string_view text, vector<std::string>& inside) {
     std::size_t end = 0;
-    vector<std::string> open; // comments since the last piece of the statement
+    vector<std::string> open; // comments after the last token of the statement
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] == '#') {
             std::size_t const last = std::min(text.size(), text.find_first_of("\r\n", i));
@@ -68,10 +68,10 @@ RESHARD_DECL statement_comments comments_of(std::string_view text) {
     return comments;
 }
 
-/// The most columns of a line, if it can be broken.
+/// The maximum number of columns of a line that can be broken.
 inline constexpr std::size_t page_width = 100;
 
-/// The most columns of a left side whose arrow is put below others.
+/// The maximum number of columns before an arrow that is aligned with other arrows.
 inline constexpr std::size_t left_width = 56;
 
 RESHARD_DECL std::string spread_statement::joined(vector<std::string> const& pieces) {
@@ -110,7 +110,7 @@ RESHARD_DECL spread_statement spread(program const& whole_program, statement con
     return result;
 }
 
-/// Adds pieces to a text, in new lines if they would exceed the page width.
+/// Adds words to a text, and breaks lines at the page width.
 inline void add_filled(std::string& text, vector<std::string> const& pieces, std::size_t column) {
     for (std::string const& piece : pieces) {
         bool const fits = column + 1 + characters(piece) <= page_width;
@@ -138,7 +138,7 @@ RESHARD_DECL std::string formatted(spread_statement const& statement, std::size_
            '\n';
 }
 
-/// The column for the arrows of consecutive statements.
+/// The column of the arrows in consecutive statements.
 inline std::size_t arrow_column(vector<spread_statement> const& statements, std::size_t first,
                                 std::size_t last) {
     std::size_t column = 0;

@@ -25,11 +25,11 @@
 #include <variant>
 
 /// \file
-/// How the values of a program are interleaved.
+/// Tracks how the values of a program are interleaved.
 
 namespace reshard::aoa::detail {
 
-/// How the result of a statement, a tensor of `ndim` axes, is interleaved.
+/// How a statement interleaves its result, a tensor of `ndim` axes.
 inline fused_tensor fused_of(lower_context const& context, statement const& statement,
                              std::size_t ndim) {
     origin const& origin = context.code.origin(statement.origin);
@@ -38,7 +38,7 @@ inline fused_tensor fused_of(lower_context const& context, statement const& stat
     return {axis < 0 ? axis + static_cast<index_t>(ndim) : axis, origin.blocks, origin.attributes};
 }
 
-/// Whether a statement takes a value apart as it was interleaved.
+/// Whether a statement splits a value into the parts that were interleaved in it.
 inline bool is_taken_apart(lower_context const& context, statement const& statement,
                            bound_value const& value) {
     if (statement.right < 2 || context.code.origin(statement.origin).blocks == 0)
@@ -51,7 +51,7 @@ inline bool is_taken_apart(lower_context const& context, statement const& statem
            member_sizes(as, shape[axis]) == member_sizes(known, shape[axis]);
 }
 
-/// Whether a statement interleaves its result for the parts of ranks.
+/// Whether a statement interleaves its result for several ranks.
 inline bool makes_blocks(lower_context const& context, statement const& statement) {
     origin const& origin = context.code.origin(statement.origin);
     return statement.right == 1 && origin.blocks > 0 && origin.macro != "fused_qkv";
@@ -79,10 +79,10 @@ RESHARD_DECL void check_fused_again(lower_context const& context, statement cons
     }
 }
 
-/// The statement on operands without elements, to find the facts about its results.
+/// Runs the statement on operands without memory, to find the facts about its results.
 ///
 /// \param first_shape the shape of its first result
-/// \pre   the statement has been carried out, and all operands are fused
+/// \pre   the statement has already run, and all operands are fused
 inline mapping with_stand_ins(lower_context const& context, statement const& statement,
                               vector<std::uint32_t> const& operands,
                               index_vector const& first_shape) {
@@ -128,7 +128,7 @@ RESHARD_DECL void note_fused(lower_context& context, statement const& statement,
         }
 }
 
-/// The source tensors that a macro takes apart with a statement: the sources of its operand.
+/// The source tensors that the macro of a statement takes apart: the sources of its operand.
 inline vector<taken_apart> apart_by(lower_context& context, statement const& statement,
                                     vector<std::uint32_t> const& operands) {
     vector<taken_apart> split_sources;
@@ -138,7 +138,7 @@ inline vector<taken_apart> apart_by(lower_context& context, statement const& sta
     return split_sources;
 }
 
-/// The source tensors of the operands that macros took apart completely.
+/// The source tensors in the operands that macros took apart completely.
 inline vector<taken_apart> apart_in(lower_context& context, vector<std::uint32_t> const& operands) {
     vector<taken_apart> split_sources;
     std::set<key_id> keys;

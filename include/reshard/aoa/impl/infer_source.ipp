@@ -27,7 +27,8 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// Goes through a program forwards from known facts, then backwards from its results.
+/// Infers shapes and types: follows a program forwards from known facts, then backwards from its
+/// results.
 class source_inferrer {
 public:
     source_inferrer(inference& result, program const& code, vector<known_tensor> const& tensors,
@@ -69,7 +70,7 @@ private:
         result_.findings.push_back(make_finding(code_, statement, error));
     }
 
-    /// The number of the target tensor that a value is, or `none`.
+    /// The number of the target tensor that equals a value, or `none`.
     key_id kept(std::uint32_t version) const {
         name const& called = versions_.called(version);
         bool const may_be = called.kind == name::kind_type::text && versions_.is_last(version) &&
@@ -77,7 +78,7 @@ private:
         return may_be ? made_.find_parameter(code_.text(called)) : source_names::none;
     }
 
-    /// Sets the facts of a value that are known before any statement.
+    /// Sets the facts about a value that are known before any statement runs.
     void begin(std::uint32_t version) {
         partial_shape& facts = facts_[version];
         if (key_id const id = kept(version); id != source_names::none)
@@ -89,7 +90,7 @@ private:
             facts = {match->second->entry.shape, type_of(*match->second), facts.like};
     }
 
-    /// Fills in open facts.
+    /// Sets unknown facts from `shape`.
     static void settle(partial_shape& facts, partial_shape const& shape) {
         if (!facts.shape)
             facts.shape = shape.shape;
@@ -136,13 +137,14 @@ private:
         } catch (statement_error const& error) {
             fail_at(statement, error);
         } catch (error const&) {
-            return; // `lower` says it, with more to say
+            return; // `lower` reports the error with more details
         }
     }
 
     static bool is_open(partial_shape const& facts) { return !facts.shape || !facts.dtype; }
 
-    /// Notes the statement that loses a type or a shape, also for the values before it.
+    /// Records the statement after which a type or a shape is unknown, also for the values before
+    /// it.
     void note_losses(statement const& current_statement) {
         statement const* by = &current_statement;
         key_id like = source_names::none;
@@ -158,12 +160,12 @@ private:
         }
     }
 
-    /// Refuses a tensor whose elements are in the target and whose shape or type is unknown.
+    /// Refuses a tensor with elements in the target if its shape or type is unknown.
     void refuse_open(std::uint32_t version) {
         partial_shape const& facts = facts_[version];
         statement const* const by = lost_by_[version];
         if (!by || facts.like == source_names::none || has_target())
-            return; // nothing asks for it, or an error has been reported
+            return; // the tensor is not needed, or an error has been reported
         bool const is_cast = facts.shape.has_value();
         std::string const key(code_.text(versions_.called(version)));
         attribute const* const step = last_step(*by, is_cast);
@@ -179,8 +181,8 @@ private:
                       step ? step->where : by->where, key});
     }
 
-    /// The last attribute that casts, or the last other one that changes a tensor; null if a
-    /// statement has none.
+    /// The last attribute that casts or, without `is_cast`, the last other attribute that changes a
+    /// tensor; null if the statement has none.
     attribute const* last_step(statement const& statement, bool is_cast) const {
         attribute const* last = nullptr;
         for (attribute const& each : code_.attributes(statement))
@@ -189,13 +191,13 @@ private:
         return last;
     }
 
-    /// Advice on how the program itself can state the type before a cast.
+    /// Advice on how the program can state the type before a cast.
     static std::string other_cast(attribute const& cast) {
         auto const* const text = std::get_if<std::string>(&cast.value);
         return text ? words(", or write  src_dtype=\"...\", dst_dtype=\"", *text, "\"") : "";
     }
 
-    /// Whether all tensors that are to be made are known.
+    /// Whether all tensors that the reversed program has to make are known.
     bool has_target() const {
         return std::ranges::any_of(known_,
                                    [](auto const& entries) { return entries.second->is_wanted; });
@@ -207,7 +209,8 @@ private:
         return id ? versions_.removed_by(*id) : none;
     }
 
-    /// Whether nothing reads the source tensor of that key, and a statement binds its name.
+    /// Whether a statement binds the name of the source tensor `key`, and no statement reads the
+    /// source tensor.
     bool is_replaced(std::string_view key) const {
         auto const id = code_.find(key);
         return id && versions_.source(*id) == none &&
@@ -215,7 +218,7 @@ private:
     }
 
     /// Whether a known tensor is a tensor of the source. Without a target, removed and replaced
-    /// tensors are, too.
+    /// tensors are in the source, too.
     bool is_wanted(std::string_view key) const {
         auto const match = known_.find(key);
         return match != known_.end() &&
@@ -223,8 +226,8 @@ private:
                 (!has_target() && (removed_by(key) != none || is_replaced(key))));
     }
 
-    /// Refuses tensors that statements remove and that nothing else describes. If a target lacks
-    /// such a tensor, it does not need it.
+    /// Refuses removed tensors without any description. A target that does not list such a tensor
+    /// does not need it.
     void refuse_removed() {
         for (statement const& statement : code_.statements()) {
             std::string const key(
@@ -273,14 +276,14 @@ private:
             entries_.back().dtype = made_.entry(same).dtype;
     }
 
-    /// Adds a tensor that a statement reads, with the states of its result.
+    /// Adds a tensor that a statement reads, and its states, which its result has.
     void add_inferred(std::uint32_t version) {
         partial_shape const& facts = facts_[version];
         std::string const key(code_.text(versions_.called(version)));
         if (is_open(facts))
             return refuse_open(version);
         if (facts.like == source_names::none)
-            return; // nothing of it is in the target
+            return; // the target has no element of it
         if (!made_.is_stand_in(facts.like))
             add(key, *facts.dtype, *facts.shape);
         std::string const like(made_.parameter(facts.like));
@@ -300,7 +303,7 @@ private:
             add_scales(pattern, key, *facts.shape, like);
     }
 
-    /// The scales that a pattern names, if the tensor's result has some.
+    /// Adds the scales that a pattern names for a tensor, if its result has scales.
     void add_scales(scale_pattern const& pattern, std::string const& key, index_vector const& shape,
                     std::string const& like) {
         auto const own = pattern.scales_of(key), result = pattern.scales_of(like);
@@ -320,7 +323,7 @@ private:
                 {std::move(key), dtype, shape, index_vector::filled(shape.size(), 1)});
     }
 
-    /// Whether a tensor of the target is also a tensor of the source, and no statement reads it.
+    /// Whether a target tensor comes unchanged from the source tensor of the same name.
     bool is_untouched(std::string_view key) const {
         auto const is_made = [&](std::string_view name) {
             auto const id = code_.find(name);
@@ -345,7 +348,7 @@ private:
     vector<scale_pattern> const patterns_ = scale_patterns(code_);
     version_table versions_;
     vector<partial_shape> facts_;
-    vector<statement const*> lost_by_; ///< by value: what loses its type or its shape
+    vector<statement const*> lost_by_; ///< by value: the statement that loses its type or shape
     std::map<std::string_view, known_tensor const*> known_;
     vector<catalog_entry> entries_;
 };

@@ -17,7 +17,7 @@
 
 namespace reshard::aoa::detail {
 
-/// A tensor with these facts, on which the algebra can be called.
+/// A tensor with these facts, for operations of the algebra.
 inline expression probe(tensor_facts const& facts) {
     return source_tensor(0, facts.shape, facts.dtype);
 }
@@ -46,7 +46,7 @@ RESHARD_DECL bool is_step(attribute const& attribute) {
            !is_declaration(attribute);
 }
 
-/// Applies an attribute to each tensor, and notes the steps.
+/// Applies an attribute to each tensor, and records the steps.
 inline void take_step(attribute const& attribute, index_vector const* wanted,
                       vector<tensor_facts>& values, vector<vector<attribute_step>>& steps) {
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -122,7 +122,7 @@ inline attribute_list inverse_permute(attribute_step const& step) {
     return {make_attribute("permute", list_text(inverse), *step.applied)};
 }
 
-/// A pair of types specifies its own reverse, so it may round.
+/// Casts back. A pair of types states its reverse explicitly, so it may round.
 inline attribute_list inverse_cast(attribute_step const& step, bool allow_rounding) {
     std::string const before(reshard::name(step.before.dtype));
     std::string const after(reshard::name(step.after.dtype));
@@ -146,7 +146,7 @@ inline attribute_list inverse_cast(attribute_step const& step, bool allow_roundi
             make_attribute("dst_dtype", before, *step.applied)};
 }
 
-/// Refuses what leaves elements out.
+/// Refuses a step that drops elements.
 inline void refuse_smaller(attribute_step const& step) {
     index_vector const &before = step.before.shape, &after = step.after.shape;
     for (std::size_t axis = 0; axis < before.size(); ++axis)
@@ -157,7 +157,7 @@ inline void refuse_smaller(attribute_step const& step) {
                                   step.applied->where};
 }
 
-/// Elements that were added after a tensor are cut off again.
+/// Cuts off the elements that a resize appended.
 inline attribute_list inverse_resize(attribute_step const& step) {
     refuse_smaller(step);
     index_vector const &before = step.before.shape, &after = step.after.shape;
@@ -223,7 +223,7 @@ inline vector<index_t> uneven_sizes(vector<tensor_facts> const& operands, index_
     return is_even ? vector<index_t>() : sizes;
 }
 
-/// For each operand of a concat the slice that takes it out of the whole again.
+/// For each operand of a concat, the slice that cuts it out of the result.
 inline vector<attribute> cuts_of(statement_analysis const& of) {
     vector<attribute> cuts;
     index_t offset = 0;

@@ -21,10 +21,10 @@
 
 namespace reshard::aoa::detail {
 
-/// The characters before and after a name inside a longer one.
+/// The characters that may be before and after a name inside a longer name.
 inline constexpr std::string_view boundaries = "./:_";
 
-/// Whether a key has `.` and nothing else between its segments.
+/// Whether a key has no separators except `.`.
 inline bool is_dotted(std::string_view key) { return key.find_first_of("/:") == key.npos; }
 
 inline std::string with_dots(std::string_view key) {
@@ -34,12 +34,12 @@ inline std::string with_dots(std::string_view key) {
     return dotted;
 }
 
-/// A part of a longer name.
+/// The range of a name inside a longer name.
 struct name_range {
     std::size_t begin = 0, end = 0;
 };
 
-/// Names of tensors that a program changes, to be found inside other names.
+/// The names of tensors that a program changes. Finds them inside other names.
 class used_names {
 public:
     explicit used_names(lower_context& context) : source_(context.source) {
@@ -56,8 +56,8 @@ public:
         }
     }
 
-    /// The name that a longer name contains, between separators or joined with the name of a state,
-    /// if the longer name may be its state. For an optimizer that numbers its parameters, the first
+    /// The name of the tensor whose state `longer` may be. `longer` contains it between separators,
+    /// or joined with the name of a state. If the optimizer numbers its parameters, the first
     /// tensor that does not stay whole. Empty if there is none.
     std::string_view inside(std::string_view longer) const {
         std::string const copy = is_dotted(longer) ? std::string() : with_dots(longer);
@@ -80,10 +80,10 @@ public:
 private:
     struct used_name {
         std::string_view key;
-        bool is_sure = false; ///< the key without the name of a model, or the key itself
+        bool is_sure = false; ///< the name is the key, or the key without the name of a model
     };
 
-    /// A key as the source has it, and with dots.
+    /// A key as in the source, and the key with dots as separators.
     struct longer_key {
         std::string_view key, dotted;
     };
@@ -101,7 +101,7 @@ private:
         }
     }
 
-    /// The name that begins at a position of a longer name.
+    /// The key of the name that begins at a position of a longer name.
     std::string_view at(longer_key const& longer, std::size_t begin) const {
         std::string_view const dotted = longer.dotted;
         for (std::size_t end = begin; end < dotted.size();) {
@@ -114,7 +114,7 @@ private:
         return {};
     }
 
-    /// Whether a longer name may be a state of the tensor that it contains.
+    /// Whether a longer name may be a state of the tensor whose name it contains.
     bool may_be_state(longer_key const& longer, name_range name_range,
                       used_name const& used) const {
         std::string_view const before = longer.dotted.substr(0, name_range.begin);
@@ -132,7 +132,7 @@ private:
         return is_meant && !is_of_kept(longer, name_range, model);
     }
 
-    /// Whether a part of a key is more than the last word of a name, such as `weight`.
+    /// Whether a name is more than a frequent last word such as `weight`.
     static bool is_whole_name(std::string_view key, name_range name_range) {
         std::string_view const part =
             key.substr(name_range.begin, name_range.end - name_range.begin);
@@ -140,7 +140,7 @@ private:
                std::ranges::count(optimizer_readings(key), part, &state_reading::parameter) > 0;
     }
 
-    /// Whether a segment of a text, or the text after its `_`, is a word of optimizers.
+    /// Whether a segment of a text, with or without a leading `_`, is a word that optimizers use.
     static bool has_state_word(std::string_view text) {
         for (std::size_t begin = 0; begin < text.size();) {
             std::size_t const end = std::min(text.find_first_of(separators, begin), text.size());
@@ -154,12 +154,12 @@ private:
         return false;
     }
 
-    /// `exp_avg_`, but not the `v_` of `v_proj`.
+    /// For example `exp_avg_`, but not the `v_` of `v_proj`.
     static bool is_joined_before(std::string_view text) {
         return text.size() > 3 && is_state_name(text.substr(0, text.size() - 1));
     }
 
-    /// `exp_avg`, `exp_avg_sq_row` or `moment1_0`.
+    /// For example `exp_avg`, `exp_avg_sq_row` or `moment1_0`.
     static bool begins_with_state(std::string_view word) {
         return std::ranges::any_of(state_names, [&](std::string_view name) {
             return word.starts_with(name) &&
@@ -167,7 +167,7 @@ private:
         });
     }
 
-    /// Whether a tensor has the shape of a parameter, or one element.
+    /// Whether a tensor has a parameter's shape, or a single element.
     bool has_state_shape(std::string_view key, std::string_view parameter) const {
         key_id const id = source_.find(key), of = source_.find(parameter);
         return id != source_names::none && of != source_names::none &&
@@ -175,9 +175,8 @@ private:
                 element_count(source_.entry(id).shape) == 1);
     }
 
-    /// Whether a longer name has, around a position, the name of a tensor that does not change.
-    /// Another state of the same parameter does not count, for example `exp_avg` beside
-    /// `exp_avg_sq_row`.
+    /// Whether the name of an unchanged tensor is in a longer name, around the range. Another state
+    /// of the same parameter does not count, for example `exp_avg` beside `exp_avg_sq_row`.
     bool is_of_kept(longer_key const& longer, name_range name_range, std::string_view model) const {
         auto const& [key, dotted] = longer;
         for (std::size_t begin = 0; begin <= name_range.begin; ++begin) {
@@ -199,7 +198,7 @@ private:
                source_.find(key) != source_names::none;
     }
 
-    /// Whether a source tensor keeps its own name, at most in another data type.
+    /// Whether a source tensor keeps its name, possibly in another data type.
     static bool is_kept(lower_context& context, std::string_view key) {
         mapping_output const* const output = context.result.map.find(key);
         return output && output->value.pieces.size() == 1 &&
@@ -208,7 +207,7 @@ private:
                output->value.shape == context.source.entry(context.source.find(key)).shape;
     }
 
-    /// Tensors of the source that are an output as a whole, under any name.
+    /// The source tensors that are whole in an output, under any name.
     static std::unordered_set<key_id> tensors_that_stay_whole(lower_context& context) {
         std::unordered_set<key_id> keys;
         for (mapping_output const& output : context.result.map.outputs())
@@ -220,14 +219,14 @@ private:
     }
 
     source_names const& source_;
-    std::deque<std::string> dotted_; ///< keys that `names_` refers to
+    std::deque<std::string> dotted_; ///< memory of the dotted keys in `names_`
     /// The used names, by the text that a longer name may contain.
     std::unordered_map<std::string_view, used_name> names_;
-    std::unordered_set<std::string_view> firsts_; ///< first segments of these texts
-    std::string_view changed_; ///< the first that is joined with others, split or removed
+    std::unordered_set<std::string_view> firsts_; ///< first segments of the texts in `names_`
+    std::string_view changed_; ///< first tensor that is joined with others, split or removed
 };
 
-/// Whether two keys are state of one parameter, by its name.
+/// Whether two keys are states of the same parameter, by the parameter's name.
 inline bool are_of_one_parameter(std::string_view a, std::string_view b) {
     auto const of_b = optimizer_readings(b);
     return std::ranges::any_of(optimizer_readings(a), [&](state_reading const& reading) {
@@ -235,8 +234,8 @@ inline bool are_of_one_parameter(std::string_view a, std::string_view b) {
     });
 }
 
-/// Whether a tensor of the source keeps its own name, or another name of the same parameter, and no
-/// relation describes it.
+/// Whether an output is a source tensor under the same name, or under another name with the same
+/// parameter, and no relation describes it.
 inline bool passes(lower_context& context, mapping_output const& output,
                    std::unordered_set<std::string_view> const& states) {
     if (output.added || !is_source_box(output.value))
@@ -249,7 +248,7 @@ inline bool passes(lower_context& context, mapping_output const& output,
     return is_kept == (!bound || bound->value == binding::none);
 }
 
-/// The keys that keep their names, or go on with the name of the same parameter.
+/// The outputs that keep their name, or the parameter's name in it.
 inline vector<std::string_view> passing_keys(lower_context& context) {
     std::unordered_set<std::string_view> states;
     for (relation const& relation : context.result.map.relations())

@@ -15,10 +15,10 @@
 
 namespace reshard::aoa::detail {
 
-/// The list in the text of an attribute.
+/// Parses the list in the text of an attribute.
 ///
-/// \throws statement_error with errc::syntax: it should have been a list of `entries`, as in
-///         `example`
+/// \throws statement_error with errc::syntax for another text. It says that a list of `entries` is
+///         expected, and shows `example`.
 template <class Entry, class TakeEntry>
 vector<Entry> list_of(attribute const& of, TakeEntry const& take_entry, std::string_view entries,
                       std::string_view example) {

@@ -31,7 +31,7 @@
 
 namespace reshard::aoa::detail {
 
-/// An output whose value has other names as well.
+/// An output whose value has other names, too.
 struct tied_output {
     value_identity value;
     mapping_output const* output;
@@ -39,16 +39,17 @@ struct tied_output {
     auto key() const { return std::tie(value, output->key); }
 };
 
-/// The identity of the value of text number `id`, if the text may be the key of an output: a key of
-/// the target or, if the target is unknown, any key.
+/// The identity of the value of text number `id`, if the text may be the key of an output: a target
+/// key or, if the target is unknown, any key.
 inline std::optional<value_identity> output_identity(lower_context& context, std::uint32_t id) {
     binding const& bound = context.names[name{name::kind_type::text, false, id, {}}];
     return bound.is_wanted || !context.target ? context.names.identity(id) : std::nullopt;
 }
 
-/// The numbers of the texts whose values also have another text that may be an output's key.
+/// The numbers of texts that may be keys of outputs, and that share their value with another such
+/// text.
 inline vector<std::uint32_t> tied_texts(lower_context& context) {
-    vector<bool> is_named[2], is_tied[2]; // a value that was made, a tensor of the source
+    vector<bool> is_named[2], is_tied[2]; // [0]: results of statements, [1]: source tensors
     for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
         if (auto const value = output_identity(context, id)) {
             auto &named = is_named[value->is_source], &tied = is_tied[value->is_source];
@@ -65,7 +66,8 @@ inline vector<std::uint32_t> tied_texts(lower_context& context) {
     return matches;
 }
 
-/// The outputs of tied texts, by value, then by key. Most programs have none, and need no look-up.
+/// The outputs for tied texts, by value, then by key. Most programs have no tied texts, and need no
+/// search for outputs.
 inline vector<tied_output> tied_outputs(lower_context& context) {
     vector<tied_output> outputs;
     for (std::uint32_t const id : tied_texts(context)) {
@@ -98,7 +100,7 @@ RESHARD_DECL void relate_copies(lower_context& context) {
                           by.where, key};
 }
 
-/// Relates two tensors if the source has both.
+/// Records that two source tensors have to be equal, if the source has both.
 inline void relate_equal(lower_context& context, std::string const& key, std::string const& first,
                          attribute const& by) {
     key_id const kept = context.source.find(first), removed = context.source.find(key);
@@ -142,7 +144,7 @@ RESHARD_DECL void declare_fused(lower_context& context) {
     }
 }
 
-/// The axis along which a tensor consists of `operands` source tensors, one after the other.
+/// The axis along which a tensor is the concat of `operands` different source tensors.
 inline std::optional<std::size_t> concat_axis(expression const& tensor, std::size_t operands) {
     if (tensor.pieces.size() != operands)
         return std::nullopt;
@@ -233,7 +235,7 @@ RESHARD_DECL std::string same_for(vector<std::string> const& keys) {
     return keys.empty() ? "" : "the same holds for " + listed(quoted, keys.size());
 }
 
-/// The first error, and the other tensors that are missing for the same reason.
+/// The first error as text, and the other tensors that are missing for the same reason.
 ///
 /// \pre there is an error
 inline std::string described_error(program const& code, vector<finding> const& findings) {

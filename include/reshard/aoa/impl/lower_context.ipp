@@ -31,7 +31,7 @@ RESHARD_DECL bool has_source_elements(expression const& tensor) {
     return false;
 }
 
-/// Advice for a name that has something else in place of its numbers.
+/// Advice on a name that contains `$` or `{` outside a placeholder.
 inline std::string number_advice(std::string_view key) {
     return key.find_first_of("${") == key.npos
                ? std::string()

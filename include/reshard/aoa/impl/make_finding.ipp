@@ -78,14 +78,14 @@ RESHARD_DECL std::string written_name(program const& whole_program, name const& 
     return quoted_name(text.substr(0, text.size() - transposed_ending.size()));
 }
 
-/// The replacement of a name of the text, and the end of that name.
+/// The text that replaces a name in the program's text, and the end of that name.
 struct replacement {
     std::uint32_t last;
     std::string text;
 };
 
-/// The names of a statement as the user wrote it, by their positions, each with its present
-/// meaning: several names for `[0:3]` and `*`.
+/// The names in a statement as the user wrote it, by position, each with the names that it now
+/// means: several names for `[0:3]` and `*`.
 inline std::map<std::uint32_t, replacement> replacements(program const& whole_program,
                                                          statement const& current_statement) {
     std::map<std::uint32_t, replacement> replacements;
@@ -111,7 +111,7 @@ inline std::map<std::uint32_t, replacement> replacements(program const& whole_pr
     return replacements;
 }
 
-/// A range of a program's text in one line, without comments, with names replaced.
+/// A range of a program's text on one line, without comments, with some names replaced.
 inline std::string in_one_line(std::string_view text, text_span where,
                                std::map<std::uint32_t, replacement> const& names) {
     std::string line;
@@ -149,8 +149,8 @@ RESHARD_DECL std::string shown_statement(program const& whole_program, statement
     return line == in_one_line(whole_program.source_text(), statement.where, {}) ? "" : line;
 }
 
-/// The user's names for the tensors that a name has parts of; the name itself if it is not a
-/// temporary of a fused macro.
+/// Finds the user's names of the tensors that `which` was made from. They are `which` itself if it
+/// is not a temporary of a fused macro.
 inline void find_written(program const& whole_program, statement_group const& group,
                          name const& which, int depth, vector<name>& found_names) {
     bool const is_made =
@@ -170,7 +170,7 @@ RESHARD_DECL vector<name> written_behind(program const& whole_program, statement
     if (which.kind != name::kind_type::fresh || stands_for_transpose(whole_program, which))
         return {which};
     vector<name> found_names;
-    constexpr int longest = 3; // a part of the result of several tensors
+    constexpr int longest = 3; // of a chain: a part of a result of several tensors
     find_written(whole_program, statement_group(whole_program, statement), which, longest,
                  found_names);
     return found_names;

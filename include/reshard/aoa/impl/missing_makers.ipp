@@ -46,7 +46,7 @@ RESHARD_DECL void missing_makers::add(statement const& statement, name const& na
                                     [](segment const&) { return std::optional<std::size_t>(); }));
         makers_.push_back(static_cast<std::size_t>(&statement - code_.unmatched().data()));
     } catch (statement_error const&) {
-        return; // adjacent numbers: no key can be recognised as that name
+        return; // two adjacent numbers in the name: no key can match it
     }
 }
 

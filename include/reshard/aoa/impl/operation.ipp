@@ -24,12 +24,13 @@
 
 namespace reshard::aoa::detail {
 
-/// ` (did you mean 'bfloat16'?)`: for the name that a safetensors header has, or a near name.
+/// For example ` (did you mean 'bfloat16'?)`, for a type's name in safetensors headers, or for a
+/// similar name.
 inline std::string meant_type(std::string const& text) {
     std::string code;
     for (char const c : text)
         code += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    if (code.starts_with("FP")) // as in fp32
+    if (code.starts_with("FP")) // for example fp32
         code.erase(1, 1);
     if (auto const dtype = data_type_from_code(code))
         return " (did you mean '" + std::string(reshard::name(*dtype)) + "'?)";
@@ -38,7 +39,7 @@ inline std::string meant_type(std::string const& text) {
 
 /// The data type that an attribute names.
 ///
-/// \pre    its value is a text
+/// \pre    the attribute's value is a text
 /// \throws statement_error with errc::dtype_mismatch for an unknown type
 inline data_type dtype_in(attribute const& attribute) {
     std::string const& text = std::get<std::string>(attribute.value);
@@ -101,9 +102,9 @@ RESHARD_DECL std::size_t axis_in(attribute const& attribute, expression const& t
     return static_cast<std::size_t>(axis);
 }
 
-/// Refuses a word of a macro in a statement that runs.
+/// Refuses a macro's word in a statement that is to run.
 ///
-/// \throws statement_error with errc::bad_macro for a macro, errc::syntax for its attributes
+/// \throws statement_error with errc::bad_macro for a macro, errc::syntax for a macro's attribute
 [[noreturn]] inline void refuse_macro_word(attribute const& attribute) {
     if (known_word(attribute).value == value_kind::none)
         throw statement_error{errc::bad_macro,
@@ -118,7 +119,7 @@ RESHARD_DECL std::size_t axis_in(attribute const& attribute, expression const& t
         attribute.where};
 }
 
-/// The extents; the open one is computed from `count` elements.
+/// The extents; the missing extent is computed from `count` elements.
 inline index_vector filled_in(vector<std::optional<index_t>> const& extents, index_t count,
                               attribute const& attribute) {
     index_vector shape, said;
@@ -148,8 +149,7 @@ inline index_vector filled_in(vector<std::optional<index_t>> const& extents, ind
     return shape;
 }
 
-/// The shape that a tensor of `shape` has after `resize="[...]"`: the list, with the tensor's own
-/// extents for `*`.
+/// The shape of a tensor after `resize="[...]"`: the list, with the extents in `shape` for `*`.
 ///
 /// \throws statement_error with errc::syntax
 inline index_vector resized_shape(index_vector const& shape, attribute const& attribute) {
@@ -210,7 +210,7 @@ RESHARD_DECL void operation::apply(vector<attribute> const& list, std::size_t i)
     if (attribute.word == "sizes")
         return check_sizes(list, i);
     if (attribute.word == "scales" || attribute.word == "blocks")
-        return; // a declaration about the whole program: with_scales has read it
+        return; // a declaration for the whole program; with_scales has read it
     refuse_macro_word(attribute);
 }
 

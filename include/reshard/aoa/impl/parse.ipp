@@ -22,7 +22,7 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// Whether a text begins with one of these texts.
+/// Whether a text begins with one of the texts in `any`.
 constexpr bool begins_with(std::string_view text, std::initializer_list<std::string_view> any) {
     return std::ranges::any_of(any, [&](std::string_view name) { return text.starts_with(name); });
 }
@@ -45,7 +45,7 @@ RESHARD_DECL std::string found(std::string_view remainder) {
     return "'" + std::string(beginning(remainder, std::clamp<std::size_t>(length, 1, 60))) + "'";
 }
 
-/// The letters and digits that a text begins with.
+/// The letters and digits at the beginning of a text.
 constexpr std::string_view first_word(std::string_view text) {
     auto const end = std::ranges::find_if_not(text, is_plain_char);
     return text.substr(0, static_cast<std::size_t>(end - text.begin()));
@@ -56,7 +56,7 @@ constexpr std::string_view without_blanks_behind(std::string_view text, std::str
     return text.substr(0, text.find_last_not_of(blanks) + 1);
 }
 
-/// Advice about a wrong value of an attribute, whose word and `=` end `before`.
+/// Advice about a wrong value of an attribute. `before` ends with the attribute's word and `=`.
 inline std::string value_advice(std::string_view before, std::string_view remainder) {
     before = without_blanks_behind(before, " \t=");
     std::string const word(
@@ -77,7 +77,7 @@ inline std::string value_advice(std::string_view before, std::string_view remain
     return "; strings are quoted: " + word + "=\"" + value + '"';
 }
 
-/// Advice if the arrow is missing, or replaced by something else.
+/// Advice if the arrow is missing, or if the text has another symbol for it.
 inline std::string arrow_advice(std::string_view remainder) {
     constexpr std::string_view arrow = "\xe2\x86\x92", short_dash = "\xe2\x80\x93";
     return begins_with(remainder, {"=", "<-", "<=", ":=", "-->", "~>", arrow, short_dash})
@@ -85,7 +85,7 @@ inline std::string arrow_advice(std::string_view remainder) {
                : "";
 }
 
-/// Advice about characters that have a meaning in other languages.
+/// Advice about characters from the syntax of other languages.
 inline std::string habit_advice(std::string_view before, std::string_view remainder) {
     bool const is_apart = before.empty() || ends_statement(before.back()) || before.back() == ' ' ||
                           before.back() == '\t';
@@ -102,7 +102,7 @@ inline std::string habit_advice(std::string_view before, std::string_view remain
     return {};
 }
 
-/// Advice about a comma that is missing or superfluous.
+/// Advice about a missing or superfluous comma.
 inline std::string comma_advice(std::string_view before, std::string_view remainder,
                                 std::string_view expected) {
     bool const is_end =
@@ -123,7 +123,7 @@ inline std::string comma_advice(std::string_view before, std::string_view remain
     return {};
 }
 
-/// Advice about a name that is not allowed there as it is.
+/// Advice about a name that is not allowed in this form.
 inline std::string name_advice(std::string_view before, std::string_view remainder) {
     std::string_view const word =
         remainder.substr(0, remainder.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
@@ -155,19 +155,19 @@ RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
     return match.empty() ? name_advice(before, remainder) : match;
 }
 
-/// Fails with the error of a text that the grammar does not accept.
+/// Fails with a syntax error at `offset`.
 [[noreturn]] inline void fail_syntax(program const& whole_program, std::size_t offset,
                                      std::string const& expected) {
     std::string_view const text = whole_program.source_text();
     offset = std::min(text.size(), text.find_first_not_of(" \t", offset));
-    if (offset == text.size()) // show the line that is not finished, not an empty one after it
+    if (offset == text.size()) // shows the unfinished line, not an empty line after it
         offset = text.find_last_not_of(" \t\r\n\v") + 1;
     fail(errc::syntax, place_text(whole_program.file(), text, offset), ": syntax: expected ",
          expected, ", found ", found(text.substr(offset)), advice(text, offset, expected), "\n",
          excerpt(text, offset));
 }
 
-/// The tree that the grammar makes of the program's text.
+/// Parses the program's text with the grammar.
 inline vector<syntax::written_statement> parse_tree(program const& whole_program) {
     namespace x3 = boost::spirit::x3;
     vector<syntax::written_statement> tree;
@@ -184,7 +184,7 @@ inline vector<syntax::written_statement> parse_tree(program const& whole_program
     return tree;
 }
 
-/// A name of the program for a name as it was written.
+/// Adds a name to the program, from the name as the user wrote it.
 inline name make_name(program& whole_program, syntax::written_name&& written) {
     segment const& first = written.segments.front();
     bool const plain = written.segments.size() == 1 && first.kind == segment::kind_type::text;

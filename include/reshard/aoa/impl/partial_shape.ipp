@@ -28,17 +28,17 @@ struct partial_shape {
     std::optional<index_vector> shape;
     std::optional<data_type> dtype;
     key_id like = reshard::detail::
-        zero_source; ///< a tensor of the target that it becomes part of: it identifies which
-                     ///< states there are
+        zero_source; ///< a target tensor that contains the value's elements; its states show which
+                     ///< states the value has
 };
 
-/// The operands that a statement must have read.
+/// The facts about the operands of a statement, inferred from its results.
 struct open_operands {
-    vector<partial_shape> facts; ///< empty if nothing is known
-    bool are_assumed = false;    ///< several were assumed to be of equal size
+    vector<partial_shape> facts; ///< empty if no operand is known
+    bool are_assumed = false;    ///< several operands were assumed to be of equal size
 };
 
-/// Shape and type after an attribute; an unknown type stays unknown, unless it is cast.
+/// Shape and type after an attribute. An unknown type stays unknown, unless the attribute casts.
 inline partial_shape apply_partial(attribute const& attribute, partial_shape const& before) {
     tensor_facts const after =
         apply(attribute, {*before.shape, before.dtype.value_or(data_type::f32), data_type::f32});
@@ -47,7 +47,7 @@ inline partial_shape apply_partial(attribute const& attribute, partial_shape con
             before.like};
 }
 
-/// Shape and type before attribute number `i`; lost parts are unknown.
+/// Shape and type before attribute number `i`; facts that the attribute loses are unknown.
 inline partial_shape undo_partial(vector<attribute> const& list, std::size_t i,
                                   partial_shape after) {
     attribute const& attribute = list[i];
@@ -69,7 +69,7 @@ inline partial_shape undo_partial(vector<attribute> const& list, std::size_t i,
     return after;
 }
 
-/// A statement whose attributes are split in two: before and after `axis`.
+/// A statement whose attributes are split at `axis`.
 class open_statement {
 public:
     open_statement(program const& code, statement const& statement)
@@ -131,7 +131,7 @@ private:
         return shape;
     }
 
-    /// The extent of an operand of known shape along the axis of the concat.
+    /// The extent of an operand along the concat's axis. \pre the operand's shape is known
     index_t extent(partial_shape operand, std::size_t axis) const {
         for (std::size_t i = 0; i < axis_; ++i)
             if (is_step(list_[i]))
@@ -171,13 +171,13 @@ private:
 
     statement const& one_;
     vector<attribute> const& list_;
-    std::size_t axis_; ///< which attribute; past the last if there is none
+    std::size_t axis_; ///< index of the attribute; past the last if there is none
 };
 
-/// The results of a statement if all shapes of its tensors are known; otherwise nothing is known.
-/// `wanted` is the shape that the target has for the tensor on the right, or null.
+/// The results of a statement if the shapes of all operands are known; empty otherwise. `wanted` is
+/// the target's shape of the tensor on the right, or null.
 ///
-/// \post a statement that cannot run makes nothing; `lower` says why
+/// \post for a statement that cannot run, the result is empty; `lower` reports the reason
 RESHARD_DECL vector<partial_shape> open_results(program const& code, statement const& statement,
                                                 vector<partial_shape> const& operands,
                                                 index_vector const* wanted) {
@@ -204,11 +204,11 @@ RESHARD_DECL vector<partial_shape> open_results(program const& code, statement c
     return shapes;
 }
 
-/// The operands that a statement must have read to make tensors of these shapes and types; `left`
-/// has the facts known so far.
+/// The operands of a statement whose results have these shapes and types. `left` has the facts that
+/// are already known.
 ///
-/// \throws statement_error with errc::shape_mismatch if the operands of a concat cannot be of equal
-///         size; error for attributes that do not fit
+/// \throws statement_error with errc::shape_mismatch if the operands of a concat cannot have equal
+///         sizes; error for invalid attributes
 RESHARD_DECL open_operands infer_operands(program const& code, statement const& statement,
                                           vector<partial_shape> const& left,
                                           vector<partial_shape> const& right) {

@@ -14,12 +14,13 @@
 
 namespace reshard::aoa::detail {
 
-/// The first name is the text itself, the second one ends in `_2`, and so on.
+/// The text itself for number 1, `text_2` for number 2, and so on.
 inline std::string numbered(std::string_view text, std::size_t number) {
     return std::string(text) + (number == 1 ? "" : '_' + std::to_string(number));
 }
 
-/// The numbers of temporaries with the same preferred name: the smallest free one is next.
+/// Assigns numbers to temporaries with the same preferred name. The next number is the smallest
+/// free number.
 class number_pool {
 public:
     /// The next number for a temporary made in statement `now`.
@@ -33,7 +34,7 @@ public:
         return number;
     }
 
-    /// Keeps a number that has been taken until statement `last` has run.
+    /// Reserves a number until statement `last` has run.
     void keep(std::size_t number, std::size_t last) { busy_.emplace(last, number); }
 
 private:
@@ -41,11 +42,11 @@ private:
     using least_first = std::priority_queue<T, vector<T>, std::greater<T>>;
 
     std::size_t count_ = 0;
-    least_first<std::pair<std::size_t, std::size_t>> busy_; ///< by the statement that is the last
+    least_first<std::pair<std::size_t, std::size_t>> busy_; ///< by the last statement that needs it
     least_first<std::size_t> free_;
 };
 
-/// Names temporaries one after the other.
+/// Chooses names for temporaries, one after the other.
 class fresh_namer {
 public:
     fresh_namer(program const& whole_program, std::function<bool(std::string_view)> const& is_taken)
@@ -66,9 +67,9 @@ public:
             std::size_t const number = numbers.take(now);
             std::string candidate = numbered(whole_.text(fresh), number);
             if (is_another(candidate))
-                continue; // and for ever: the number does not come back
+                continue; // never free again: the number is not put back
             auto const [position, is_new] = needed_until_.try_emplace(candidate, last);
-            if (!is_new && position->second >= now) { // by one that would like another name
+            if (!is_new && position->second >= now) { // another temporary has this name
                 numbers.keep(number, position->second);
                 continue;
             }
@@ -85,17 +86,17 @@ private:
 
     program const& whole_;
     std::function<bool(std::string_view)> const& is_taken_;
-    vector<std::size_t> last_use_; ///< by temporary, the last statement that has it
+    vector<std::size_t> last_use_; ///< by temporary: the last statement that uses it
     std::unordered_set<std::string_view> texts_;
     std::unordered_map<std::string_view, number_pool> numbers_;
     std::unordered_map<std::string, std::size_t> needed_until_;
 };
 
-/// The names under which the temporaries of a program can be written, by their numbers.
+/// Printable names for the temporaries of a program, by temporary.
 ///
-/// A temporary has the name that the engine of PaddlePaddle would give it. If a tensor of the
-/// program, or another temporary in use, has that name, or if `is_taken` says so, a number is
-/// added.
+/// A temporary gets the name that PaddlePaddle's engine would give it. A number is added if a
+/// tensor of the program or another live temporary has that name, or if `is_taken` returns true for
+/// it.
 inline vector<std::string> fresh_names(program const& whole_program,
                                        std::function<bool(std::string_view)> const& is_taken) {
     fresh_namer namer(whole_program, is_taken);

@@ -15,11 +15,12 @@
 #include <utility>
 
 /// \file
-/// Which values of a program can be recovered from its results, and why others cannot.
+/// Finds the values of a program that can be recovered from its results, and the reasons for the
+/// others.
 
 namespace reshard::aoa::detail {
 
-/// Why a value is lost: the statement that loses it, and its effect.
+/// The reason why a value is lost: a statement, and its error.
 struct loss_reason {
     std::uint32_t statement;
     statement_error error;
@@ -28,10 +29,10 @@ struct loss_reason {
 /// Options of a recovery.
 struct recovery_options {
     bool allow_rounding = false;
-    bool is_target_known = true; ///< it may give the result of a reshape
+    bool is_target_known = true; ///< the target's shapes may determine the result of a reshape
 };
 
-/// Goes through the statements of a program from the last to the first.
+/// Analyses the statements of a program from the last to the first.
 ///
 /// A value can be recovered if it is a tensor of the target, or if a statement reads it and all
 /// results of that statement can be recovered. If there are several ways, the target's own tensor
@@ -40,8 +41,9 @@ class recovery {
 public:
     static constexpr std::uint32_t none = version_table::none;
 
-    /// `source_names` are the tensors of the target. The program has been lowered over `source` and
-    /// them without error, and everything has to outlive this.
+    /// \param source_names the tensors of the target
+    /// \pre the program has been lowered over `source` and `source_names` without error; all
+    ///      arguments outlive this object
     recovery(program const& code, source_names const& source, source_names const& source_names,
              recovery_options const& options)
         : code_(code),
@@ -78,9 +80,9 @@ public:
         return reasons_[reasons_of_[version]];
     }
 
-    /// \name Needs \{
+    /// \name Needed statements \{
 
-    /// Asks for a value.
+    /// Requests a value.
     void want(std::uint32_t version) { is_wanted_[version] = true; }
 
     /// Finds the statements that have to be reversed for all requested values.
@@ -100,15 +102,15 @@ public:
     /// \pre `find_needed` has been called
     bool is_needed(std::uint32_t i) const { return is_needed_[i]; }
 
-    /// Whether the reversed statement `i` is needed for name number `k` on its left; otherwise its
-    /// result for that name is a copy.
+    /// Whether reversed statement `i` provides the value of name number `k` on its left; otherwise
+    /// its result for that name is an unused copy.
     bool gives(std::uint32_t i, std::size_t k) const {
         std::uint32_t const version = versions_.at(code_.statements()[i], k);
         return version != none && is_wanted_[version] && makers_[version] == i && !is_kept(version);
     }
     /// \}
 
-    /// What undoes statement number `i`, which neither adds nor removes.
+    /// The inverse of statement number `i`, which neither adds nor removes a tensor.
     ///
     /// \throws statement_error with errc::not_invertible
     inverse_statement inverse(std::uint32_t i) const {
@@ -165,7 +167,7 @@ private:
                 reason == none ? i : reason;
     }
 
-    /// Why a statement cannot be undone, or `none`.
+    /// The number of the reason why a statement cannot be undone, or `none`.
     std::uint32_t find_reason(std::uint32_t i) {
         statement const& statement = code_.statements()[i];
         for (std::size_t k = 0; k < statement.right; ++k)

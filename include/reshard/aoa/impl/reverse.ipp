@@ -44,7 +44,7 @@ RESHARD_DECL std::string lost_elements::describe(catalog_entry const& of) const 
            (is_all ? "all" : boxes_text(loss)) + " of " + to_string(of.shape);
 }
 
-/// The tensors of a mapping's target, each in one part.
+/// The tensors of a mapping's target, with one part each.
 inline catalog outputs_of(mapping const& map) {
     vector<catalog_entry> entries;
     entries.reserve(map.outputs().size());
@@ -54,7 +54,7 @@ inline catalog outputs_of(mapping const& map) {
     return catalog(std::move(entries));
 }
 
-/// Adds the errors from lowering the reversed program, mostly about states.
+/// Adds the errors from lowering the reversed program; most of them are about states.
 inline void add_errors(reversal& result, vector<finding> findings) {
     for (finding& finding : findings) {
         if (finding.level != severity::error)
@@ -71,7 +71,7 @@ struct reverse_sides {
     source_names source;
     source_names made;
     mapping const& forward;
-    bool is_target_known; ///< and not only the tensors that the program leaves over
+    bool is_target_known; ///< false: `made` is what the program leaves
 };
 
 /// Reverses an expanded program that has been lowered without error.
@@ -126,7 +126,7 @@ private:
         result_.findings.push_back(make_finding(code_, statement, error));
     }
 
-    /// Reports a tensor of the source that nothing recovers; `reason` follows its key.
+    /// Reports a source tensor that cannot be recovered; `reason` follows its key in the message.
     void lose(catalog_entry const& entry, std::uint32_t by, std::string const& reason,
               text_span where = {}) {
         std::string const& key = entry.key;
@@ -142,7 +142,7 @@ private:
             {severity::error, std::string(reshard::name(error.code)), key, error.message, {}, 0});
     }
 
-    /// Asks for a tensor of the source; the state of a parameter follows it.
+    /// Requests a source tensor. The state of a parameter follows the parameter.
     void want(catalog_entry const& entry) {
         if (source_.is_state(entry.key) && !code_.find(entry.key))
             return;
@@ -159,8 +159,8 @@ private:
         want_unread(entry, id);
     }
 
-    /// Puts together a tensor that no statement recovers, if none of it is lost; adds a tensor
-    /// without elements.
+    /// Reassembles a tensor without lost elements that no statement recovers. Adds a tensor that
+    /// has no elements. Returns false if neither is possible.
     bool put_together_again(catalog_entry const& entry, std::uint32_t id, std::uint32_t by) {
         if (lost_.has(entry.key) || code_.text(text_name(id)) != entry.key)
             return false;
@@ -174,7 +174,8 @@ private:
         return temporary.has_value();
     }
 
-    /// The name that statements use for a key: the parameter's, if the source has only its state.
+    /// The name that statements use for a key: the parameter's name if the source has only its
+    /// state.
     std::string parameter_name(std::string_view key) const {
         auto const is_read = [&](std::string_view called) {
             auto const id = code_.find(called);
@@ -195,7 +196,7 @@ private:
         return match;
     }
 
-    /// Asks for a tensor of the source that no statement reads.
+    /// Requests a source tensor that no statement reads.
     void want_unread(catalog_entry const& entry, std::optional<std::uint32_t> id) {
         version_table const& versions = found_.versions();
         std::uint32_t const removed = id ? versions.removed_by(*id) : none;
@@ -229,7 +230,7 @@ private:
                                     statement.where, statement.origin});
     }
 
-    /// Notes the results of a reversed statement that are recovered from elsewhere.
+    /// Notes results of a reversed statement whose values are recovered from elsewhere.
     void note_copies(std::uint32_t i) {
         statement const& statement = code_.statements()[i];
         std::unordered_set<std::uint32_t> visited;
@@ -249,7 +250,7 @@ private:
         return last == none ? none : found_.versions().maker(last);
     }
 
-    /// The statement that makes, or adds, a tensor of the target from which nothing is recovered.
+    /// The statement that makes or adds a target tensor from which nothing is recovered, or `none`.
     std::uint32_t statement_that_leaves_out(std::uint32_t id) const {
         std::string const key(code_.text(text_name(id)));
         if (made_.find_parameter(key) == source_names::none || parts_.reads(key))
@@ -260,7 +261,7 @@ private:
                                          : maker;
     }
 
-    /// Removes a tensor of the target from which nothing is recovered: it was added, or is a copy.
+    /// Removes a target tensor from which nothing is recovered, because it was added or is a copy.
     void leave_out(std::uint32_t id) {
         std::string const key(code_.text(text_name(id)));
         std::uint32_t const by = statement_that_leaves_out(id), maker = last_maker(id);
@@ -282,7 +283,7 @@ private:
             reverse_statement_.add(text_name(id), {}, {{"copy_of", kept, '"', {}}}, statement);
     }
 
-    /// Another name that a tensor of the target has and keeps, or empty.
+    /// Another name of a target tensor that is not removed; empty if there is none.
     std::string twin_of(std::string const& key) const {
         if (options_.take_first || !options_.allow_copies)
             return {};
@@ -301,7 +302,7 @@ private:
         return {};
     }
 
-    /// The names that a reversed statement binds: std::nullopt for copies.
+    /// The names that a reversed statement binds; std::nullopt for a copy.
     vector<std::optional<name>> results(std::uint32_t i) {
         statement const statement = code_.statements()[i];
         vector<std::optional<name>> names;
@@ -325,14 +326,14 @@ private:
     lost_elements lost_;
     reverse_statement reverse_statement_;
     reassembler parts_;
-    /// A tensor that is put together; it is a temporary until the end.
+    /// A reassembled tensor; it is a temporary until the end of the program.
     struct put_together {
         name temporary;
-        std::uint32_t id; ///< of its text
-        std::uint32_t by; ///< the statement that does not give it back
+        std::uint32_t id; ///< text number of the tensor
+        std::uint32_t by; ///< the statement that cannot recover it
     };
     vector<put_together> whole_;
-    /// Texts that are added, and the statements that lose their elements.
+    /// Texts of tensors to add, and the statements that lose their elements.
     vector<std::pair<std::uint32_t, std::uint32_t>> empty_;
 };
 
@@ -342,7 +343,7 @@ RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source
                                   catalog const* target, reverse_options const& options) {
     lowering forward = lower_all(expanded, source, target, options.lowering);
     erase_if(forward.findings, [](finding const& finding) {
-        return finding.code == "replaced"; // is an error here: nothing gives the tensor back
+        return finding.code == "replaced"; // a separate error follows: nothing recovers the tensor
     });
     reversal result{expanded, std::move(forward.findings), forward.first_error};
     if (result.first_error)

@@ -25,17 +25,17 @@
 #include <variant>
 
 /// \file
-/// The first half of `lower`: statements run, and names get their values.
+/// The first half of `lower`: runs the statements, and gives values to names.
 
 namespace reshard::aoa::detail {
 
-/// Compares the heads that `q, k, v -> d, fused_qkv` cuts its queries and keys into. Attention
-/// multiplies queries and keys, so their heads must be of the same size.
+/// Compares the sizes of the heads into which `q, k, v -> d, fused_qkv` cuts queries and keys.
+/// Attention multiplies queries and keys, so their heads must be of the same size.
 ///
-/// \par Source in the original any numbers that divide the extents are taken
+/// \par Source the original accepts any numbers that divide the extents
 class head_widths {
 public:
-    /// Examines a statement and its results, in the order of the program; returns the fault in the
+    /// Examines a statement and its results, in the order of the program; returns the error in the
     /// heads, if any.
     std::optional<std::string> look_at(program const& code, statement const& statement,
                                        std::span<expression const> expressions) {
@@ -48,7 +48,7 @@ public:
             is_compared_ = false;
             return std::nullopt;
         }
-        bool const is_values = std::exchange(is_compared_, true); // these may have another size
+        bool const is_values = std::exchange(is_compared_, true); // values may have another size
         if (is_values || found_heads.shape == queries_.shape)
             return std::nullopt;
         return "fused_qkv cuts " + text(queries_) + " and " + text(found_heads) +
@@ -58,7 +58,7 @@ public:
 
 private:
     struct heads {
-        std::uint32_t origin = 0; ///< of the statement, never 0 for one of a macro
+        std::uint32_t origin = 0; ///< origin of the statement, never 0 for a macro's statement
         std::size_t count = 0;
         index_vector shape = {};
         std::string key = {};
@@ -73,7 +73,7 @@ private:
     bool is_compared_ = false;
 };
 
-/// Refuses a split by a fused macro if the tensor does not divide into the pieces. The algebra
+/// Refuses a fused macro's split of a tensor that does not divide into its pieces. The algebra
 /// finds other faults, and the faults of other statements.
 ///
 /// \throws statement_error with errc::shape_mismatch
@@ -123,7 +123,8 @@ public:
     }
 
 private:
-    /// Runs a step for a statement; an error becomes a finding, and its results have no value.
+    /// Runs a step for a statement. After an error, adds a finding, and marks the statement's
+    /// results as without a value.
     void guarded(statement const& statement, auto const& step) {
         try {
             return step();
@@ -140,8 +141,8 @@ private:
         return statement.left == 1 && statement.right == 1;
     }
 
-    /// Finds removed tensors first: a removal holds for the whole program, so an earlier use is
-    /// found as well.
+    /// Finds removed tensors before the statements run: a removal holds for the whole program, also
+    /// for earlier uses.
     void find_removed() {
         for (statement const& statement : in_.code.statements())
             if (is_removal(in_.code, statement) &&
@@ -179,7 +180,7 @@ private:
         make(statement);
     }
 
-    /// The operands of a broken statement count as read, and its results have no value.
+    /// Skips a broken statement: its operands count as read, and its results have no value.
     [[noreturn]] void pass_over(statement const& statement) {
         for (name const& each_name : in_.code.left(statement))
             try {
@@ -196,8 +197,7 @@ private:
                                   in_.code.attributes(statement)[0].where};
     }
 
-    /// The attribute of a removal that names the tensor of which the removed one is a copy, or
-    /// null.
+    /// The attribute of a removal that says which tensor the removed tensor is a copy of, or null.
     attribute const* copy_in(statement const& statement) const {
         vector<attribute> const& list = in_.code.attributes(statement);
         if (list.size() != 1 || list[0].word != "copy_of")
@@ -250,7 +250,8 @@ private:
                                : "added: without a target its shape is not known"));
     }
 
-    /// Rename, concat, split, and the effects of attributes.
+    /// Runs a statement that makes tensors: a rename, concat or split, with the effects of
+    /// attributes.
     void make(statement const& statement) {
         read_operands(statement);
         check_results(statement);
@@ -264,7 +265,8 @@ private:
             in_.names.release(id);
     }
 
-    /// Reads all names on the left; each that has no value is a finding, an array is one name.
+    /// Reads all names on the left. Each name without a value is a finding. An array counts as one
+    /// name.
     void read_operands(statement const& statement) {
         operands_.clear();
         std::unordered_set<std::uint32_t> visited;
@@ -350,7 +352,7 @@ private:
         return in_.names.read(which);
     }
 
-    /// Refuses names that the statement cannot bind; warns of a value that is lost by that.
+    /// Refuses results that cannot be bound, and warns of values that are overwritten.
     void check_results(statement const& statement) {
         auto const right = in_.code.right(statement);
         if (name const* const again = repeated_name(right)) {
@@ -368,7 +370,7 @@ private:
     }
 
     lower_context& in_;
-    vector<std::uint32_t> operands_; ///< of the statement that runs
+    vector<std::uint32_t> operands_; ///< operands of the current statement
     head_widths heads_;
 };
 

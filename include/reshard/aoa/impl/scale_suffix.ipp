@@ -23,7 +23,7 @@ namespace reshard::aoa::detail {
                           attribute.where};
 }
 
-/// The extents of `blocks`.
+/// The extents in the attribute `blocks`.
 inline index_vector block_of(attribute const& blocks) {
     if (!std::holds_alternative<std::string>(blocks.value))
         refuse_scales(blocks, "'blocks' must be a quoted list");
@@ -34,23 +34,23 @@ inline index_vector block_of(attribute const& blocks) {
     return index_vector(extents.begin(), extents.end());
 }
 
-/// Whether `scales` has patterns for the names of tensors and of their scales, and not an ending.
+/// Whether `scales` has patterns for tensors and their scales, and not a suffix.
 inline bool has_patterns(attribute const* scales) {
     auto const* const text = scales ? std::get_if<std::string>(&scales->value) : nullptr;
     return text && text->find("=>") != text->npos;
 }
 
-/// Takes the `?` from the end of a text that has one.
+/// Removes a `?` at the end of a text; returns whether there was one.
 inline bool take_question(std::string_view& text) {
     bool const is_optional = text.ends_with('?');
     text.remove_suffix(is_optional);
     return is_optional;
 }
 
-/// The ending that a statement's attributes give to scales, if they do.
+/// The suffix for scales in a statement's attributes; std::nullopt if they have none.
 ///
-/// \throws statement_error with errc::syntax if one of the two attributes is missing or occurs
-///         twice, the ending is empty or the block is invalid
+/// \throws statement_error with errc::syntax if `scales` or `blocks` is missing or occurs twice,
+///         the suffix is empty, or the block is invalid
 inline std::optional<state_suffix> scale_suffix_of(vector<attribute> const& list) {
     attribute const* const scales = find_attribute(list, "scales");
     attribute const* const blocks = find_attribute(list, "blocks");
@@ -97,7 +97,7 @@ RESHARD_DECL std::optional<std::string> scale_pattern::tensor_of(std::string_vie
     return text ? std::optional(tensor.with(*text)) : std::nullopt;
 }
 
-/// \throws statement_error with errc::syntax unless there is one star
+/// \throws statement_error with errc::syntax if the text does not have exactly one star
 inline starred_key starred(std::string_view text, attribute const& by) {
     auto const is_blank = [](char c) { return c == ' '; };
     text.remove_prefix(
@@ -144,7 +144,7 @@ RESHARD_DECL vector<scale_pattern> scale_patterns(vector<attribute> const& list)
 RESHARD_DECL vector<scale_pattern> scale_patterns(program const& code) {
     vector<scale_pattern> patterns;
     std::set<std::pair<std::string, std::string>> pairs;
-    std::uint32_t last = 0; // statements of one macro share a list; list 0 is empty
+    std::uint32_t last = 0; // statements of a macro share a list; list 0 is empty
     for (statement const& statement : code.statements()) {
         if (statement.attributes == last)
             continue;
@@ -173,7 +173,7 @@ RESHARD_DECL program with_scale_names(program code, vector<scale_pattern> const&
 
 RESHARD_DECL vector<state_suffix> with_scales(vector<state_suffix> suffixes, program const& code) {
     std::size_t const most = suffixes.size() + max_scale_endings;
-    std::uint32_t last = 0; // statements of one macro share a list; list 0 is empty
+    std::uint32_t last = 0; // statements of a macro share a list; list 0 is empty
     for (statement const& statement : code.statements()) {
         if (statement.attributes == last)
             continue;
@@ -208,7 +208,7 @@ RESHARD_DECL void scale_places::note(statement const& statement) {
     }
 }
 
-/// Says that no tensor of the source has scales with that ending; empty if one has.
+/// A message if no tensor of the source has scales with this suffix; empty otherwise.
 inline std::string unmatched_ending(std::string_view ending, catalog const& source) {
     for (catalog_entry const& entry : source)
         if (entry.key.size() > ending.size() && entry.key.ends_with(ending)) {
@@ -228,7 +228,7 @@ inline std::string unmatched_ending(std::string_view ending, catalog const& sour
                         names.empty() ? words("*.weight => *", ending) : names, '"');
 }
 
-/// The same of patterns.
+/// A message if no tensor of the source has scales by this pattern; empty otherwise.
 inline std::string unmatched_pattern(scale_pattern const& pattern, catalog const& source) {
     bool has_tensor = false;
     for (catalog_entry const& entry : source)
@@ -265,7 +265,7 @@ RESHARD_DECL void check_scales(vector<attribute> const& list, vector<state_suffi
                                scale_places& places) {
     auto const said = scale_suffix_of(list);
     if (!said)
-        return static_cast<void>(scale_patterns(list)); // which checks them
+        return static_cast<void>(scale_patterns(list)); // checks the patterns
     auto const match = std::ranges::find(suffixes, said->suffix, &state_suffix::suffix);
     if (match == suffixes.end())
         throw statement_error{errc::limit_exceeded,

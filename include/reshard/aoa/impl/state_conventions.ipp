@@ -21,28 +21,28 @@
 
 namespace reshard::aoa::detail {
 
-/// The prefixes of an optimizer's keys.
+/// The part of a key that an optimizer puts in front.
 struct optimizer_container {
-    std::size_t size = 0;       ///< with the separator after it; 0: not an optimizer's key
-    bool has_any_state = false; ///< names of state need not be known
+    std::size_t size = 0;       ///< size with the last separator; 0: not an optimizer's key
+    bool has_any_state = false; ///< any name may be a state's
 };
 
-/// The segment that begins at an index, without its separator; the last one does not count:
-/// nothing is inside it.
+/// The segment that begins at an index, without its separator. Empty for the last segment, since it
+/// contains no other segments.
 inline std::string_view segment_at(std::string_view key, std::size_t index) {
     std::size_t const end = next_separator(key, index);
     return end == key.size() ? std::string_view() : key.substr(index, end - index);
 }
 
 /// Whether the segment `state` at the beginning of a key is a trainer's name for all its data,
-/// models and optimizers, and not for the states of parameters.
+/// including models and optimizers, and not a name for the states of parameters.
 inline bool is_trainer_state(std::string_view key, std::string_view next) {
     return (!next.empty() && is_optimizer(next)) ||
            (is_model(next) && !is_state_name(last_segment(key)));
 }
 
 inline optimizer_container container_of(std::string_view key) {
-    constexpr int most_before = 2; // `app.optim.`, `chained_0.optimizer.`
+    constexpr int most_before = 2; // for example `app.optim.` or `chained_0.optimizer.`
     optimizer_container container;
     std::size_t index = 0;
     for (int before = 0; before <= most_before || container.size > 0; ++before) {
@@ -68,10 +68,10 @@ inline optimizer_container container_of(std::string_view key) {
     return container;
 }
 
-/// Adds the readings of a key whose state is before a number and the parameter, as
-/// `fp32_groups.0.P`, or joined with the parameter, as `P_exp_avg`.
+/// Adds the readings of a key in which the state comes before a number and the parameter, as in
+/// `fp32_groups.0.P`, or in which it is joined with the parameter, as in `P_exp_avg`.
 ///
-/// \param size of the text before all that
+/// \param size the size of the container before them
 inline void add_joined(std::string_view key, std::size_t size,
                        std::function<void(state_reading const&)> const& add) {
     std::size_t const first = next_separator(key, size), second = next_separator(key, first + 1);
@@ -91,7 +91,7 @@ inline void add_joined(std::string_view key, std::size_t size,
                  key.substr(key.size() - name.size() - 1), name, true});
 }
 
-/// As `optimizer_readings`, of a key whose container is known.
+/// As `optimizer_readings`, for a key with a known container.
 inline vector<state_reading> readings_inside(std::string_view key,
                                              optimizer_container const& container) {
     vector<state_reading> readings;
@@ -132,8 +132,8 @@ RESHARD_DECL vector<std::size_t> container_sizes(std::string_view key) {
     return sizes;
 }
 
-/// The state of a parameter without an optimizer's name around: `P.exp_avg` or `exp_avg/P`. Short
-/// names occur in layers, too.
+/// The readings of a key without an optimizer's name: `P.exp_avg` or `exp_avg/P`. Excludes short
+/// names, since layers use them, too.
 inline vector<state_reading> bare_readings(std::string_view key) {
     vector<state_reading> readings;
     auto const add = [&](state_reading const& reading) {
@@ -150,8 +150,8 @@ inline vector<state_reading> bare_readings(std::string_view key) {
     return readings;
 }
 
-/// The rank of a name of models, from the first and the last word of the text before their
-/// parameters; 0 is the likeliest.
+/// The rank of the text before a model's parameters, from its first and its last word; 0 is the
+/// likeliest.
 inline std::size_t rank_of(std::string_view container) {
     if (container.empty())
         return 0;
@@ -175,7 +175,7 @@ most_voted(std::map<std::string_view, std::size_t> const& values) {
     return is_tied ? std::nullopt : std::optional(best->first);
 }
 
-/// Looks for state in a catalog.
+/// Finds states in a catalog.
 class convention_finder {
 public:
     explicit convention_finder(catalog const& keys) : keys_(keys) {
@@ -188,7 +188,7 @@ public:
             containers_.emplace(owner, most_voted(vote));
     }
 
-    /// Adds the kinds of state in the catalog, once for each way in which parameters may be named.
+    /// Adds the kinds of state in the catalog, once for each possible naming of the parameters.
     void add_to(vector<state_suffix>& suffixes) {
         for (state_entry const& entry : states_) {
             auto readings = optimizer_readings(entry.entry->key);
@@ -203,13 +203,13 @@ public:
     }
 
 private:
-    /// A tensor that may be state.
+    /// A tensor that may be a state.
     struct state_entry {
         catalog_entry const* entry;
-        std::string_view owner; ///< the prefixes of an optimizer's keys
+        std::string_view owner; ///< the container of its optimizer
     };
 
-    static constexpr std::size_t most_parameters = 512; ///< of an optimizer, that are looked for
+    static constexpr std::size_t most_parameters = 512; ///< limit for each optimizer
 
     void note(catalog_entry const& entry) {
         std::string_view const key = entry.key;
@@ -224,7 +224,7 @@ private:
             parameters_[reading.parameter].insert(owner);
     }
 
-    /// Votes for a container if the key may be a parameter whose name an optimizer has in its keys.
+    /// Votes for a container if an optimizer's keys may contain the name of the parameter `key`.
     void vote(std::string_view key) {
         if (container_of(key).size > 0)
             return;
@@ -234,7 +234,7 @@ private:
                     ++votes_[owner][key.substr(0, size)];
     }
 
-    /// The text around the parameters of one kind of state.
+    /// The text around the parameters in the keys of one kind of state.
     struct around {
         std::string_view prefix, suffix, container;
 
@@ -243,12 +243,12 @@ private:
 
     struct counts {
         std::size_t all = 0, same_shape = 0, single = 0;
-        std::size_t misses = 0; ///< keys without a parameter inside
+        std::size_t misses = 0; ///< keys whose parameter was not found
     };
 
-    static constexpr std::size_t most_counted = 32, most_misses = 1024; ///< of a kind of state
+    static constexpr std::size_t most_counted = 32, most_misses = 1024; ///< for each kind of state
 
-    /// Counts a reading of a key. Returns true if the catalog has its parameter.
+    /// Counts a reading of a key. Returns true if the catalog has the reading's parameter.
     bool look_at(state_entry const& state, state_reading const& reading) {
         catalog_entry const& entry = *state.entry;
         auto const owner = containers_.find(state.owner);
@@ -298,9 +298,9 @@ private:
     catalog const& keys_;
     vector<state_entry> states_;
     std::map<std::string_view, std::size_t> counts_;                    ///< by optimizer
-    std::map<std::string_view, std::set<std::string_view>> parameters_; ///< and their optimizers
+    std::map<std::string_view, std::set<std::string_view>> parameters_; ///< optimizers by parameter
     std::map<std::string_view, std::map<std::string_view, std::size_t>> votes_; ///< by optimizer
-    std::map<std::string_view, std::optional<std::string_view>> containers_; ///< of its parameters
+    std::map<std::string_view, std::optional<std::string_view>> containers_;    ///< by optimizer
     std::map<around, counts> kinds_;
 };
 

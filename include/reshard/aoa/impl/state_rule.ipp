@@ -24,10 +24,10 @@ RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const&
              " blocks of ", block);
 }
 
-/// The number of the state that follows `parameter`, one of the tensors that `key` is made of.
+/// The number of the state of `parameter`, a source of the tensor whose state is `key`.
 ///
-/// \throws error with errc::unknown_key when the source lacks it, errc::shape_mismatch when it has
-///         another shape than the parameter
+/// \throws error with errc::unknown_key if the source has no such state, with errc::shape_mismatch
+///         if the state's shape differs from the parameter's
 inline key_id state_source(source_names const& source, key_id parameter, state_suffix const& state,
                            std::string const& key) {
     key_id const id = source.find_state(source.parameter(parameter), state);
@@ -45,7 +45,7 @@ inline key_id state_source(source_names const& source, key_id parameter, state_s
     return id;
 }
 
-/// Refuses a state of another data type than the first.
+/// Refuses a state whose data type differs from the first state's.
 inline void check_state_type(catalog_entry const& entry, catalog_entry const& first,
                              std::string const& key) {
     if (entry.dtype != first.dtype)
@@ -53,7 +53,7 @@ inline void check_state_type(catalog_entry const& entry, catalog_entry const& fi
              "', which makes up '", key, "' too, is ", first.dtype);
 }
 
-/// The piece with the state instead of the parameter.
+/// A copy of the piece that reads the state instead of the parameter.
 inline piece state_piece(piece copied, key_id state, data_type dtype) {
     copied.source = state;
     copied.stored = dtype;
@@ -61,14 +61,14 @@ inline piece state_piece(piece copied, key_id state, data_type dtype) {
     return copied;
 }
 
-/// The scales of a tensor that is made of scaled ones.
+/// The scales of a tensor that is made of scaled tensors.
 ///
-/// \param dtype of the first of them
+/// \param dtype the data type of the first tensor's scales
 inline expression scales_of(source_names const& source, expression const& tensor, data_type dtype,
                             state_suffix const& state, std::string const& key) {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
         if (key_id const from = tensor.pieces.source(i); from != zero_source)
-            state_source(source, from, state, key); // reports the missing state in its own words
+            state_source(source, from, state, key); // a missing state has its own message
     try {
         return block_scales(tensor, {state.block}, dtype, [&](key_id from) {
             key_id const id = state_source(source, from, state, key);
@@ -81,9 +81,9 @@ inline expression scales_of(source_names const& source, expression const& tensor
     }
 }
 
-/// The tensors of a value that have that state, and the tensors that do not.
+/// The tensors of a value that have a state, and the tensors that do not.
 struct state_survey {
-    vector<std::string> with, without; ///< keys of states; of many, the first ones
+    vector<std::string> with, without; ///< keys of states; only the first if there are many
     std::size_t with_count = 0, without_count = 0;
 };
 

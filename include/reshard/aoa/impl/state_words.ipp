@@ -12,11 +12,11 @@
 #include <string_view>
 
 /// \file
-/// The words in the keys of trainers: of states, of models and of optimizers.
+/// The words that trainers use in keys for states, models and optimizers.
 
 namespace reshard::aoa::detail {
 
-/// What optimizers call their state. After `state.`, every other name is one, too.
+/// The names that optimizers use for states. After `state.`, every other name is a state's, too.
 ///
 /// \par Source torch.optim of torch 2.15, the optimizers of Megatron-Core 0.16 and DeepSpeed 0.18,
 ///             and optax 0.2 (`mu`, `nu`, `trace`)
@@ -54,7 +54,7 @@ inline constexpr std::string_view state_names[] = {"exp_avg",
                                                    "fp32_from_fp16_params",
                                                    "fp32_groups"};
 
-/// Classes of optimizers, which trainers call their state by. Sorted, in lower case.
+/// The classes of optimizers that trainers use as names in keys. Sorted, in lower case.
 ///
 /// \par Source torch.optim of torch 2.15, Composer 0.32 (`DecoupledAdamW`), bitsandbytes 0.48, Apex
 inline constexpr std::string_view optimizer_classes[] = {"adadelta",
@@ -93,12 +93,12 @@ inline constexpr std::string_view optimizer_classes[] = {"adadelta",
                                                          "sophia",
                                                          "sparseadam"};
 
-/// What models are called in the checkpoints of trainers, the likeliest first: `model.` rather than
-/// `ema.`, if the same parameters are in both.
+/// The names of models in the checkpoints of trainers, the likeliest first: `model.` is preferred
+/// to `ema.` if both have the same parameters.
 inline constexpr std::string_view model_names[] = {"model",  "module",  "state_dict",
                                                    "params", "network", "net"};
 
-/// A bit for each letter that names of state begin with.
+/// A bit for each first letter of a state's name.
 inline constexpr std::uint32_t first_letters = [] {
     std::uint32_t letters = 0;
     for (std::string_view const name : state_names)
@@ -108,11 +108,11 @@ inline constexpr std::uint32_t first_letters = [] {
 
 inline bool is_state_name(std::string_view name) {
     bool const may_be = !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
-                        (first_letters >> (name.front() - 'a') & 1) != 0; // each key is asked for
+                        (first_letters >> (name.front() - 'a') & 1) != 0; // runs for every key
     return may_be && std::ranges::find(state_names, name) != std::end(state_names);
 }
 
-/// The end of the segment at an index. A plain loop: it runs for every key.
+/// The end of the segment at an index. A plain loop is fast enough to run for every key.
 inline std::size_t next_separator(std::string_view key, std::size_t index) {
     while (index < key.size() && key[index] != '.' && key[index] != '/')
         ++index;
@@ -134,11 +134,11 @@ inline bool is_number(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
-/// Whether a segment is what trainers call optimizers: `optim`, `optimizer`, `optimizer_0`.
+/// Whether a segment is a name of optimizers, such as `optim`, `optimizer` or `optimizer_0`.
 ///
 /// \pre it is not empty
 inline bool is_optimizer(std::string_view segment) {
-    if (segment.front() != 'o') // each key is asked for
+    if (segment.front() != 'o') // a fast test: it runs for every key
         return false;
     if (std::size_t const line = segment.rfind('_');
         line != segment.npos && is_number(segment.substr(line + 1)))
@@ -151,7 +151,7 @@ inline bool is_optimizer(std::string_view segment) {
     return false;
 }
 
-/// Whether a segment is the class of an optimizer: `AdamW`, `lion`.
+/// Whether a segment is the class of an optimizer, such as `AdamW` or `lion`.
 inline bool is_optimizer_class(std::string_view segment) {
     constexpr auto is_before = [](std::string_view a, std::string_view b) {
         return std::ranges::lexicographical_compare(a, b, {}, reshard::detail::to_lower,
@@ -160,7 +160,7 @@ inline bool is_optimizer_class(std::string_view segment) {
     return std::ranges::binary_search(optimizer_classes, segment, is_before);
 }
 
-/// Whether all keys inside are state, under any name.
+/// Whether all keys inside a segment are states, under any name.
 inline bool holds_states(std::string_view segment) {
     return segment == "state" || segment.starts_with("opt_state") ||
            segment.starts_with("optimizer_state") || segment.starts_with("optim_state");

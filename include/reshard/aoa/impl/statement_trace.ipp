@@ -27,7 +27,7 @@ RESHARD_DECL statement_trace::statement_trace(program const& code)
 
 namespace detail {
 
-/// The tensor of which a key has the scales, as patterns of a program say; otherwise the key.
+/// The tensor that has `key` as its scales, by the program's patterns; otherwise `key` itself.
 inline std::string scaled_by(program const& code, std::string_view key) {
     for (scale_pattern const& pattern : scale_patterns(code))
         if (auto tensor = pattern.tensor_of(key))

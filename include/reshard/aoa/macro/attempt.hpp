@@ -14,13 +14,13 @@
 #include <utility>
 
 /// \file
-/// An error in one statement is a finding, and the others are expanded all the same.
+/// Turns an error in one statement into a finding, so that the other statements are still expanded.
 
 namespace reshard::aoa {
 
 namespace detail {
 
-/// Whether a broken statement can keep a name. A name with open numbers is noted as lost.
+/// Whether a broken statement can keep a name. A name with open numbers is recorded as lost.
 inline bool keeps(macro_context& context, name const& name, bool is_read) {
     if (name.kind == name::kind_type::pattern) {
         context.lost.push_back({name, is_read});
@@ -30,7 +30,8 @@ inline bool keeps(macro_context& context, name const& name, bool is_read) {
     return name.kind == name::kind_type::text || name.kind == name::kind_type::fresh;
 }
 
-/// The remains of a statement that has an error: the names that it would have read and bound.
+/// Replaces a statement that has an error. The new statement lists the names that it would have
+/// read and bound.
 inline statement broken(macro_context& context, statement const& current_statement) {
     vector<name> names[2];
     for (std::size_t i = 0; i < current_statement.left + current_statement.right; ++i) {
@@ -45,14 +46,14 @@ inline statement broken(macro_context& context, statement const& current_stateme
     return context.code.make_statement(names[0], names[1], like);
 }
 
-/// Turns an error into a finding, and adds it.
+/// Adds an error as a finding.
 inline void add_error(macro_context& context, failed_statement const& failure) {
     if (!context.first_error)
         context.first_error = failure.problem.code;
     context.findings.push_back(make_finding(context.code, failure.about, failure.problem));
 }
 
-/// The same for an error that belongs to no statement.
+/// Adds an error that belongs to no statement as a finding.
 inline void add_error(macro_context& context, error const& problem) {
     if (!context.first_error)
         context.first_error = problem.code();
@@ -60,7 +61,7 @@ inline void add_error(macro_context& context, error const& problem) {
         {severity::error, std::string(reshard::name(problem.code())), {}, problem.what(), {}, 0});
 }
 
-/// Runs a step for a statement; false if it fails. An error becomes a finding.
+/// Runs a step for a statement; returns false if it fails. An error becomes a finding.
 ///
 /// \throws failed_statement with errc::limit_exceeded, which ends the expansion
 bool succeeds(macro_context& context, statement const& statement, auto const& step) {
@@ -78,8 +79,8 @@ bool succeeds(macro_context& context, statement const& statement, auto const& st
     return false;
 }
 
-/// Runs a step for a statement. If it fails, the error becomes a finding and the statement is
-/// replaced by a broken one.
+/// Runs a step for a statement. If the step fails, the error becomes a finding, and a broken
+/// statement replaces the statement.
 ///
 /// \throws failed_statement with errc::limit_exceeded, which ends the expansion
 void attempt(macro_context& context, statement& current_statement, auto const& step) {
@@ -88,7 +89,8 @@ void attempt(macro_context& context, statement& current_statement, auto const& s
         current_statement = broken(context, written);
 }
 
-/// The same for a step that is given the statement and appends to `expanded` what becomes of it.
+/// Runs a step that receives the statement and appends the expanded statements to `expanded`. If
+/// the step fails, appends a broken statement instead.
 void attempt(macro_context& context, statement current_statement, vector<statement>& expanded,
              auto const& step) {
     auto const size = static_cast<std::ptrdiff_t>(expanded.size());
@@ -100,8 +102,8 @@ void attempt(macro_context& context, statement current_statement, vector<stateme
 
 } // namespace detail
 
-/// Turns a macro for one statement into a macro for all. If it changes none of them, nothing is
-/// copied.
+/// Applies a macro for one statement to all statements. Statements are copied only if the macro
+/// changes one of them.
 template <void (*Macro)(macro_context&, statement const&, vector<statement>&)>
 void each(macro_context& context, vector<statement>& statements) {
     vector<statement> new_statements, expanded;

@@ -22,7 +22,7 @@
 #include <variant>
 
 /// \file
-/// The data that every macro works on.
+/// The data that every macro needs.
 
 namespace reshard::aoa {
 
@@ -30,7 +30,7 @@ namespace detail {
 
 class name_chain;
 
-/// An exception of a macro: a statement, and its error.
+/// The exception of a macro: a statement and its error.
 struct failed_statement {
     statement about;
     statement_error problem;
@@ -38,7 +38,7 @@ struct failed_statement {
 
 } // namespace detail
 
-/// Throws an error about a statement; `attempt` makes a finding of it.
+/// Throws an error about a statement; `attempt` turns it into a finding.
 [[noreturn]] inline void fail_in(statement const& about, statement_error problem) {
     throw detail::failed_statement{about, std::move(problem)};
 }
@@ -51,7 +51,7 @@ struct lost_name {
 
 namespace detail {
 
-/// A key with each run of digits replaced by one `0`.
+/// Appends the outline of a text, in which one `0` replaces each run of digits.
 inline void append_outline(std::string& outline, std::string_view text) {
     for (std::size_t at = 0; at < text.size(); at += digits_at(text, at)) {
         std::size_t const digit = next_digit(text, at);
@@ -62,7 +62,7 @@ inline void append_outline(std::string& outline, std::string_view text) {
     }
 }
 
-/// The outline of all keys that a name with open numbers may mean.
+/// The common outline of all keys that a name with open numbers matches.
 inline std::string outline_of(vector<segment> const& segments) {
     std::string outline;
     for (segment const& segment : segments)
@@ -72,7 +72,7 @@ inline std::string outline_of(vector<segment> const& segments) {
     return outline;
 }
 
-/// How many characters a name has, about.
+/// The approximate number of characters in a name.
 inline std::size_t name_length(program const& code, name const& name) {
     if (name.kind != name::kind_type::pattern)
         return code.text(name).size();
@@ -82,7 +82,7 @@ inline std::size_t name_length(program const& code, name const& name) {
     return length;
 }
 
-/// How many characters the attributes of a statement have, about.
+/// The approximate number of characters in the attributes of a statement.
 inline std::size_t attribute_length(program const& code, statement const& statement) {
     std::size_t length = 0;
     for (attribute const& each_attribute : code.attributes(statement)) {
@@ -94,29 +94,29 @@ inline std::size_t attribute_length(program const& code, statement const& statem
 
 } // namespace detail
 
-/// The program that is being expanded, with both sides.
+/// The program that is expanded, and its two sides.
 struct macro_context {
     program& code;
-    catalog const* left;  ///< the tensors that names on the left mean; null: unknown
-    catalog const* right; ///< and names on the right
+    catalog const* left;  ///< tensors for the names on the left; null: unknown
+    catalog const* right; ///< tensors for the names on the right; null: unknown
     expand_options const& options;
     vector<finding>& findings;
-    detail::name_chain const* chain = nullptr; ///< null if no macro asks for it
+    detail::name_chain const* chain = nullptr; ///< null if no macro needs it
     budget names{options.max_names, "names after expansion", "max_names"};
     budget characters{options.max_characters, "characters after expansion", "max_characters"};
     budget steps{options.max_steps, "steps of expansion", "max_steps"};
-    std::optional<errc> first_error = {}; ///< of the first finding that is an error
+    std::optional<errc> first_error = {}; ///< code of the first finding that is an error
     vector<lost_name> lost = {};
-    std::unordered_set<std::string> lost_outlines = {}; ///< of those that would have been bound
-    int searches_left = 32; ///< for the intended key; each looks at all keys
+    std::unordered_set<std::string> lost_outlines = {}; ///< of names that would have been bound
+    int searches_left = 32; ///< limits the cost: each search for the intended key compares all keys
 
-    /// Whether a name with open numbers may mean a result of a broken statement.
+    /// Whether a name with open numbers may be a result of a broken statement.
     bool is_lost(vector<segment> const& open) const {
         return !lost_outlines.empty() && lost_outlines.contains(detail::outline_of(open));
     }
 
-    /// ` (did you mean 'l.0.w'?)`: a key of a side that is near to a name with open numbers;
-    /// nothing once it has been asked too often.
+    /// For example ` (did you mean 'l.0.w'?)`: the key of a side that is most similar to a name
+    /// with open numbers. Empty after too many searches.
     std::string near(catalog const* keys, vector<segment> const& open) {
         if (!keys || searches_left == 0)
             return {};
@@ -132,7 +132,8 @@ struct macro_context {
         return search.question();
     }
 
-    /// A statement that `macro` makes of `parent`, with their common parts.
+    /// A statement that `macro` makes from `parent`. It shares the names and attributes of
+    /// `parent`.
     statement derive(statement const& parent, std::string_view macro) const {
         statement statement = parent;
         statement.origin = code.make_origin({std::string(macro), parent.origin, parent.where});
@@ -141,19 +142,19 @@ struct macro_context {
 
     /// Takes the cost of the next step for a statement from a budget.
     ///
-    /// \throws failed_statement with errc::limit_exceeded when the program grows too large
+    /// \throws failed_statement with errc::limit_exceeded if the budget is exceeded
     void spend(statement const& about, budget& of, std::size_t amount) const {
         if (!of.take(amount))
             fail_in(about, {errc::limit_exceeded, of.refusal(), {}});
     }
 
-    /// The same for names, and for the characters that all of them have.
+    /// Takes the cost of new names, and of the characters in them, from the budgets.
     void count(statement const& about, std::size_t new_names, std::size_t new_characters) {
         spend(about, names, new_names);
         spend(about, characters, new_characters);
     }
 
-    /// A statement of these names, otherwise like `like`.
+    /// A statement with these names; its attributes, origin and position are those in `like`.
     statement make(std::span<name const> from, std::span<name const> to, statement const& like) {
         std::size_t length = detail::attribute_length(code, like);
         for (std::span<name const> const side : {from, to})
@@ -163,14 +164,14 @@ struct macro_context {
         return code.make_statement(from, to, like);
     }
 
-    /// Adds a warning about a statement: a `finding::code`, the tensor, a sentence.
+    /// Adds a warning about a statement: a `finding::code`, the tensor, and a sentence.
     void warn(statement const& about, std::string kind, std::string key, std::string message) {
         findings.push_back({detail::severity::warning, std::move(kind), std::move(key),
                             std::move(message), about.where, about.origin});
     }
 };
 
-/// The first attribute of that word, or null.
+/// The first attribute with this word, or null.
 inline attribute const* find_attribute(program const& code, statement const& statement,
                                        std::string_view word) {
     for (attribute const& candidate : code.attributes(statement))
@@ -181,13 +182,13 @@ inline attribute const* find_attribute(program const& code, statement const& sta
 
 namespace detail {
 
-/// The words for the tensors that names of a side mean.
+/// The word for a side of a statement, `source` or `target`.
 inline std::string_view side_name(macro_context const& context, bool left) {
     return left != context.options.reverse ? "source" : "target";
 }
 
-/// Which keys are unknown to a program whose target is, and how to give them: of a program that
-/// runs backwards, those that it read.
+/// Says which keys a name refers to although they are unknown, and how to specify them. If the
+/// program runs backwards, they are the keys that it read.
 inline std::string_view unknown_keys_text(macro_context const& context) {
     return context.options.reverse
                ? "that the program read, which are unknown; a target that names them says them, or "
@@ -195,14 +196,14 @@ inline std::string_view unknown_keys_text(macro_context const& context) {
                : "of the target, but the target is not known";
 }
 
-/// Whether a name has a segment of that kind.
+/// Whether a name has a segment of this kind.
 inline bool has_segment(program const& code, name const& name, segment::kind_type kind) {
     return name.kind == name::kind_type::pattern &&
            std::ranges::any_of(code.pattern(name),
                                [&](segment const& s) { return s.kind == kind; });
 }
 
-/// Whether any name of a statement has a segment of that kind.
+/// Whether any name of a statement has a segment of this kind.
 inline bool has_segment(program const& code, statement const& statement, segment::kind_type kind) {
     return std::ranges::any_of(code.names(statement),
                                [&](name const& n) { return has_segment(code, n, kind); });

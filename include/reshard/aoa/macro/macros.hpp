@@ -20,21 +20,21 @@
 #include <string_view>
 
 /// \file
-/// All macros, and their common parts.
+/// All macros, and their common functions.
 
 namespace reshard::aoa::detail {
 
-/// The first name that occurred earlier in the list, or null.
+/// The first name that occurs earlier in the list, too, or null.
 ///
-/// \pre each is a text or a temporary
+/// \pre each name is a text or a temporary
 RESHARD_DECL name const* repeated_name(std::span<name const> names);
 
-/// Whether a statement has the word of a macro.
+/// Whether a statement has the macro's word.
 RESHARD_DECL bool is_fused(macro_context const& context, statement const& statement,
                            std::string_view word);
 
-/// The statements that `expand(i, expanded)` appends for each statement `i`, called in the order in
-/// which they run: from the last to the first if the program runs backwards.
+/// Calls `expand(i, expanded)` for each statement `i`, in the order in which they run: from the
+/// last to the first if the program runs backwards. Returns the appended statements.
 vector<statement> expand_in_order(macro_context const& context, std::size_t statements,
                                   auto const& expand) {
     vector<statement> expanded;
@@ -51,7 +51,7 @@ vector<statement> expand_in_order(macro_context const& context, std::size_t stat
     return expanded;
 }
 
-/// Records that a statement makes the names of an array. The array macro refuses too many.
+/// Records that a statement makes the names of an array. The array macro refuses too many names.
 inline void add_made_array(macro_context const& context, vector<segment> const& segments,
                            pattern_index& index) {
     segment const& range = segments.back();
@@ -62,8 +62,8 @@ inline void add_made_array(macro_context const& context, vector<segment> const& 
         index.add_made(segments[0].text + '_' + std::to_string(i));
 }
 
-/// Adds the names that a statement makes to an index: names on the right or, if the program runs
-/// backwards, on the left.
+/// Adds the names that a statement makes to an index: the names on the right or, if the program
+/// runs backwards, on the left.
 inline void add_made(macro_context const& context, statement const& statement,
                      pattern_index& index) {
     if (!index.has_open())
@@ -76,38 +76,39 @@ inline void add_made(macro_context const& context, statement const& statement,
             add_made_array(context, code.pattern(name), index);
 }
 
-/// `an earlier statement`: what makes names that a statement may read.
+/// For example `an earlier statement`: the source of results that a statement may read.
 inline std::string maker_text(macro_context const& context) {
     return context.options.reverse ? "a later statement" : "an earlier statement";
 }
 
-/// Replaces each statement with placeholders by one for each combination of numbers that exists.
+/// Replaces each statement with placeholders by a statement for each existing combination of
+/// numbers.
 ///
-/// The first name with a placeholder decides: it is matched against the parameter keys of the
-/// source and, if it is none of them, against the names that earlier statements make; for a
-/// statement that adds, against keys of the target. The order is by ascending numbers, first by the
-/// placeholder that is first in the alphabet.
+/// The first name with a placeholder decides which combinations exist. It is compared with the
+/// source's parameter keys and, if none matches, with the names that earlier statements make. In an
+/// addition it is compared with keys of the target. The statements are in ascending order of the
+/// numbers; the alphabetically first placeholder has precedence.
 ///
-/// Findings: errc::bad_macro when names do not have the same placeholders, when the deciding name
-/// has one twice, or when a number becomes negative; no match, as the options say.
+/// Findings: errc::bad_macro if names do not have the same placeholders, if the deciding name has a
+/// placeholder twice, or if a number becomes negative; no match, as the options specify.
 ///
 /// \throws     failed_statement with errc::limit_exceeded
-/// \par Source the id macro of AOA (PaddlePaddle flex_checkpoint); there `$LAYER_ID` and
-///             `$EXPERT_ID` only, all combinations whether they exist or not, keys of the source
-///             alone, and no message if nothing matches
+/// \par Source the id macro of AOA (PaddlePaddle flex_checkpoint); there only `$LAYER_ID` and
+///             `$EXPERT_ID`, all combinations whether they exist or not, only keys of the source,
+///             and no message if no key matches
 RESHARD_DECL void expand_placeholders(macro_context& context, vector<statement>& statements);
 
-/// Replaces each `x^T` by a temporary, which a statement before it makes of `x` with all axes
+/// Replaces each `x^T` by a temporary. A new statement makes the temporary from `x`, with all axes
 /// reversed.
 ///
-/// Finding: errc::bad_macro for `x^T` right of the arrow.
+/// Finding: errc::bad_macro for `x^T` on the right of the arrow.
 ///
 /// \throws     failed_statement with errc::limit_exceeded
-/// \par Source the transpose macro of AOA (PaddlePaddle flex_checkpoint), which reverses all axes
-///             too
+/// \par Source the transpose macro of AOA (PaddlePaddle flex_checkpoint), which also reverses all
+///             axes
 RESHARD_DECL void expand_transpose(macro_context& context, vector<statement>& statements);
 
-/// Replaces each name with `[a:b]` by the names with `_a`, ..., `_(b-1)` appended.
+/// Replaces each name with `[a:b]` by the names that end in `_a`, ..., `_(b-1)`.
 ///
 /// \throws     failed_statement with errc::bad_macro for a range without numbers
 /// \par Source the array macro of AOA (PaddlePaddle flex_checkpoint); there such a range deletes
@@ -115,23 +116,23 @@ RESHARD_DECL void expand_transpose(macro_context& context, vector<statement>& st
 RESHARD_DECL void expand_array(macro_context& context, statement const& current_statement,
                                vector<statement>& expanded);
 
-/// Replaces each name with `*` by the keys that equal it with a number for `*`, in numeric order:
-/// keys of the source left of the arrow or, if none matches, names that earlier statements make;
-/// keys of the target right of it. `e.*.w -> _` removes each of them, `_ -> e.*.w` adds each.
+/// Replaces each name with `*` by the keys that have a number in place of `*`, in numeric order. On
+/// the left of the arrow they are keys of the source or, if none matches, names that earlier
+/// statements make; on the right they are keys of the target. `e.*.w -> _` removes each of the
+/// keys, `_ -> e.*.w` adds each.
 ///
-/// Findings: errc::bad_macro for two stars, a star with `^T`, or one on the right without a target;
-/// errc::unknown_key when nothing matches.
+/// Findings: errc::bad_macro for two stars, a star with `^T`, or a star on the right without a
+/// target; errc::unknown_key if no key matches.
 ///
 /// \throws     failed_statement with errc::limit_exceeded
-/// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint); there keys of the source alone
+/// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint); there only keys of the source
 RESHARD_DECL void expand_star(macro_context& context, vector<statement>& statements);
 
 /// Replaces `s -> d`, `s -> q, k, v` and `q, k, v -> d`, each with `fused_qkv_old`, by splits and
-/// concats. The fused tensor has, for each part that it is cut into, its queries, its keys, its
-/// values.
+/// concats. Each part of the fused tensor has its queries, then its keys, then its values.
 ///
-/// \throws     failed_statement with errc::bad_macro for another form, a number that is missing or
-///             does not fit, heads that do not divide into the parts, or an attribute it does not
+/// \throws     failed_statement with errc::bad_macro for another form, a missing or invalid number,
+///             heads that do not divide into the parts, or an attribute that the macro does not
 ///             have
 /// \par Source the fused_qkv_old macro of AOA (PaddlePaddle flex_checkpoint); there heads that do
 ///             not divide are lost
@@ -139,33 +140,34 @@ RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& 
                                        vector<statement>& expanded);
 
 /// Replaces `q, k, v -> d, fused_qkv, ...` and `s -> q, k, v, fused_qkv, ...` by splits and
-/// concats. The fused tensor has, of each group of heads, its queries, its key, its value; how it
-/// is cut does not matter.
+/// concats. Each group of heads in the fused tensor has its queries, its key, and its value. The
+/// cuts of the layouts do not matter.
 ///
-/// \throws     failed_statement with errc::bad_macro for another form, a number that is missing or
-///             does not fit, or an attribute it does not have
+/// \throws     failed_statement with errc::bad_macro for another form, a missing or invalid number,
+///             or an attribute that the macro does not have
 /// \par Source the fused_qkv macro of AOA (PaddlePaddle flex_checkpoint), whose
 ///             `num_key_value_groups` is the number of key heads
 RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& current_statement,
                                    vector<statement>& expanded);
 
 /// Replaces `s -> d, fused_ffn`, `s -> gate, up, fused_ffn` and `gate, up -> d, fused_ffn` by
-/// splits and concats that know how both sides cut the fused tensor.
+/// splits and concats that match the cuts of the fused tensor on both sides.
 ///
-/// \throws     failed_statement with errc::bad_macro for another form, an attribute it does not
-///             have, or unknown parts
+/// \throws     failed_statement with errc::bad_macro for another form, an attribute that the macro
+///             does not have, or unknown parts
 /// \par Source the fused_ffn macro of AOA (PaddlePaddle flex_checkpoint); there the number of parts
 ///             is the number of different offsets along any axis, and 1 for a transposed tensor
 RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& current_statement,
                                    vector<statement>& expanded);
 
 /// Replaces `s -> d`, `s -> a, b, ...` and `a, b, ... -> d`, each with `fused, sizes="[...]"`, by
-/// splits and concats. The fused tensor has, for each part that it is cut into, an equal share of
-/// each of the tensors, which have these extents along the axis.
+/// splits and concats. `sizes` lists the extents of the members along the axis. Each part of the
+/// fused tensor has an equal share of each member.
 ///
-/// \throws     failed_statement with errc::bad_macro for another form, for sizes that are missing,
-///             that are not one for each tensor, or that do not divide into the parts
-/// \par Source none: it is this library's own, and `fused_ffn` for any number of tensors
+/// \throws     failed_statement with errc::bad_macro for another form, for missing sizes, for a
+///             number of sizes that differs from the number of members, or for sizes that do not
+///             divide into the parts
+/// \par Source none: this macro generalises `fused_ffn` to any number of tensors
 RESHARD_DECL void expand_fused(macro_context& context, statement const& current_statement,
                                vector<statement>& expanded);
 
@@ -177,13 +179,13 @@ namespace reshard::aoa {
 struct macro {
     std::string_view name;
     void (*expand)(macro_context&, vector<statement>&);
-    bool needs_chain = false; ///< asks how a tensor is cut
+    bool needs_chain = false; ///< needs to know how a tensor is cut
 };
 
-/// All macros, in the order in which each is applied to everything that the one before it made.
+/// All macros. Each is applied to the results of the macro before it.
 ///
-/// \par Source the order of AOA (PaddlePaddle flex_checkpoint), 3.1 of its description; the layer
-///             offset and the ids are one macro here
+/// \par Source the order of AOA (PaddlePaddle flex_checkpoint), section 3.1 of its description; the
+///             layer offset and the ids are one macro here
 inline constexpr macro macros[] = {
     {"$NAME", detail::expand_placeholders},
     {"[a:b]", each<detail::expand_array>},

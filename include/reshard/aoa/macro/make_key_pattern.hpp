@@ -18,30 +18,30 @@
 #include <string_view>
 
 /// \file
-/// The keys that a name of a program may mean.
+/// The pattern of the keys that a name in a program matches.
 
 namespace reshard::aoa {
 
 namespace detail {
 
-/// Whether a text needs no quotes in a program and then means itself.
+/// Whether a text needs no quotes in a program, and has no special meaning there.
 constexpr bool is_plain(std::string_view text) {
     bool const digit_first = !text.empty() && text[0] >= '0' && text[0] <= '9';
     return !text.empty() && text[0] != '.' && !digit_first && text != "_" && !may_be_word(text) &&
            std::ranges::all_of(text, is_plain_char);
 }
 
-/// The text of a key as it has to be written. A key with `'` was written in `"`, in which its `$`
-/// and `*` meant themselves.
+/// A key as a program has to spell it. A key that contains `'` was written in `"`, in which its `$`
+/// and `*` had no special meaning, so `"` is safe for it.
 RESHARD_DECL std::string quoted_name(std::string_view text);
 
-/// A name of several segments as it has to be written: in quotes if its text needs them.
+/// A name of several segments as a program has to spell it: in quotes if its text needs them.
 RESHARD_DECL std::string pattern_text(vector<segment> const& segments);
 
-/// An attribute as it has to be written, in the quotes in which it was.
+/// An attribute as a program has to spell it, in its original quotes.
 RESHARD_DECL std::string attribute_text(attribute const& attribute);
 
-/// `left -> right, attributes`, with names as `spell` writes them.
+/// `left -> right, attributes`; `spell` returns the text of each name.
 std::string statement_text(program const& whole_program, statement const& statement,
                            auto const& spell) {
     std::string line;
@@ -55,12 +55,12 @@ std::string statement_text(program const& whole_program, statement const& statem
     return line;
 }
 
-/// A name as it has to be written, without `^T`.
+/// A name as a program has to spell it, without `^T`.
 RESHARD_DECL std::string bare_name_text(program const& whole_program, name const& name);
 
 } // namespace detail
 
-/// One statement as a line of text. Temporaries have the names that they would like to have.
+/// A statement as a line of text. Temporaries have their preferred names.
 RESHARD_DECL std::string print(program const& whole_program, statement const& statement);
 
 } // namespace reshard::aoa
@@ -77,37 +77,37 @@ constexpr std::size_t digits_at(std::string_view text, std::size_t at) {
     return last - at;
 }
 
-/// The place of the first digit from `at` on, or the end.
+/// The index of the first digit from `at` on, or the end.
 constexpr std::size_t next_digit(std::string_view text, std::size_t at) {
     while (at < text.size() && !is_digit(text[at]))
         ++at;
     return at;
 }
 
-/// A piece of a pattern: a text, then perhaps a number.
+/// A piece of a pattern: a text, and optionally a number after it.
 struct pattern_piece {
     std::string text;
     bool has_number = false;
-    std::optional<std::size_t> capture; ///< which number of a match it is, if it is one
+    std::optional<std::size_t> capture; ///< the index of the number in a match, if it is captured
 };
 
-/// A name with numbers left open. Two numbers never touch, so that a match is unique.
+/// A name with open numbers. There is text between each two of them, so a match is unique.
 struct key_pattern {
     vector<pattern_piece> pieces;
     std::size_t captures = 0;
 };
 
-/// Whether the pattern matches all of `key`; `numbers` are the captured ones then. A number has at
-/// most 18 digits.
+/// Whether the pattern matches all of `key`. If it does, `numbers` are the captured numbers. A
+/// number has at most 18 digits.
 ///
 /// \pre `numbers.size() == pattern.captures`
 RESHARD_DECL bool match(key_pattern const& pattern, std::string_view key,
                         std::span<index_t> numbers);
 
-/// The pattern of a name in which the segments of one kind are captured, in the order that
-/// `capture_of` says; the other open numbers match, and are forgotten.
+/// Makes the pattern of a name. `capture_of` returns the index of the capture for a segment; open
+/// numbers without an index match, but are not captured.
 ///
-/// \throws statement_error with errc::bad_macro if only digits are between two open numbers
+/// \throws statement_error with errc::bad_macro if there are only digits between two open numbers
 key_pattern make_key_pattern(vector<segment> const& segments, auto const& capture_of) {
     key_pattern result;
     result.pieces.emplace_back();

@@ -19,7 +19,7 @@
 #include <utility>
 
 /// \file
-/// Into how many parts a tensor of a program is cut along an axis, in the source or in the target.
+/// Counts the parts along an axis into which the source or the target cuts a tensor of a program.
 
 namespace reshard::aoa {
 
@@ -29,14 +29,14 @@ struct macro_context;
 
 namespace reshard::aoa::detail {
 
-/// A key that names were followed to, and the requested axis of it.
+/// A key that was reached by following names, and the axis of interest there.
 struct reached_key {
     catalog_entry const* entry;
     std::size_t axis;
 
     index_t parts() const { return entry->parts[axis]; }
 
-    /// Another axis that is cut, or std::nullopt.
+    /// Another axis of the key that is cut, or std::nullopt.
     std::optional<std::size_t> other_cut() const {
         for (std::size_t other = 0; other < entry->parts.size(); ++other)
             if (other != axis && entry->parts[other] > 1)
@@ -45,8 +45,7 @@ struct reached_key {
     }
 };
 
-/// Follows names to the keys of one side. An axis less than 0 counts from the end: -1 is the last
-/// one.
+/// Follows names to the keys of one side. A negative axis counts from the end: -1 is the last axis.
 class part_counter {
 public:
     part_counter(program const& code, name_chain const& chain, catalog const& keys,
@@ -58,17 +57,17 @@ public:
           suffixes_(suffixes),
           steps_(steps) {}
 
-    /// The parts of the tensor that name number `i` of a statement is made of, or std::nullopt.
+    /// The parts of the tensor that name number `i` of a statement is made from, or std::nullopt.
     ///
-    /// \throws statement_error with errc::bad_macro when it is made of several tensors, or when
-    ///         parameter and state are cut differently; errc::shape_mismatch for an axis that does
-    /// not exist; errc::limit_exceeded when it takes more steps than are left; no_value
-    ///         after an earlier error
+    /// \throws statement_error with errc::bad_macro if it is made from several tensors, or if a
+    ///         parameter and its state are cut differently; with errc::shape_mismatch for an axis
+    ///         that does not exist; with errc::limit_exceeded if the search exceeds the budget;
+    ///         no_value after an earlier error
     std::optional<index_t> before(statement const& about, std::uint32_t i, index_t axis) const;
 
     /// The parts of the tensor that name number `i` of a statement becomes, or std::nullopt.
     ///
-    /// \throws as `before`; also when it becomes several tensors that are cut differently
+    /// \throws as `before`; also if it becomes several tensors that are cut differently
     std::optional<index_t> after(statement const& about, std::uint32_t i, index_t axis) const;
 
     /// The keys that `before` and `after` have reached, even if they threw an error.
@@ -77,28 +76,29 @@ public:
 private:
     void step() const;
 
-    /// An axis of a tensor on the way to a key, and why its parts may be others there.
+    /// An axis of a tensor on the way to a key, and the reason why its parts may be different
+    /// there.
     struct followed_axis {
         std::uint32_t version;
         index_t axis;
-        char const* doubt = nullptr; ///< null: they are the same
+        char const* doubt = nullptr; ///< null: the parts are the same
     };
 
-    /// Goes from the axis `at` of a statement's result to the axis of its operand.
+    /// Moves from the axis `at` of a statement's result to the axis of its operand.
     void go_back(statement const& maker, followed_axis& at) const;
 
-    /// Goes from the axis `at` of a statement's operand to the axis of its result.
+    /// Moves from the axis `at` of a statement's operand to the axis of its result.
     void go_on(statement const& reader, followed_axis& at) const;
 
-    /// Notes when an attribute cuts or joins a tensor so that parts along the axis differ from the
-    /// other side's.
+    /// Records a doubt if an attribute cuts or joins a tensor so that the parts along the axis
+    /// differ from the other side's parts.
     static void note_doubt(statement const& statement, attribute const& by, followed_axis& at);
 
-    /// Whether an attribute may mean that axis: if the number of axes is unknown, the last axis may
-    /// be axis 0.
+    /// Whether an attribute may refer to `axis`. If the number of axes is unknown, the last axis
+    /// may be axis 0.
     static bool may_be(attribute const& by, index_t axis);
 
-    /// \throws statement_error if the parts of the key are more than one, and may be others
+    /// \throws statement_error if the key has several parts, and their number is in doubt
     void check_doubt(std::optional<index_t> parts, std::uint32_t version,
                      followed_axis const& at) const;
 
@@ -107,7 +107,7 @@ private:
     void add_readers(followed_axis const& from, vector<followed_axis>& open) const;
     void settle(std::uint32_t version, std::optional<index_t>& index, index_t parts) const;
 
-    /// The parts of a key along an axis: of the parameter and of its states, which must agree.
+    /// The parts of a key along an axis. Its parameter and its states must have the same parts.
     std::optional<index_t> parts_of_key(std::uint32_t version, index_t axis) const;
 
     void add_parts(std::string const& key, index_t axis, std::optional<index_t>& parts) const;
@@ -122,24 +122,24 @@ private:
     mutable vector<reached_key> reached_;
 };
 
-/// Reports that no tensor of the statement of a macro is cut along the macro's axis, but one is cut
-/// along another: as a warning, or as a note if the statement names its axis, which is 1 by
-/// default.
+/// Reports that neither side cuts a tensor of the macro's statement along the macro's axis,
+/// although a side cuts one along another axis. It is a note if the statement has an `axis`, and a
+/// warning if the axis is 1 by default.
 ///
 /// \param word the macro
 RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& statement,
                                     std::string_view word, std::optional<index_t> named);
 
-/// Warns of a tensor with groups of heads that the target cuts inside a group.
+/// Warns of a tensor with groups of heads if the target cuts it inside a group.
 ///
 /// \param word the macro
 RESHARD_DECL void report_cut_groups(macro_context& context, statement const& statement,
                                     std::string_view word, index_t axis, index_t groups);
 
-/// Warns of a tensor of which a rank holds several parts along the axis: these are not the parts of
-/// ranks that the macro interleaves. The tool refuses it.
+/// Warns of a tensor if a rank has several of its parts along the axis: then these are not the
+/// ranks' parts that the macro interleaves. The command-line tool refuses such a tensor.
 ///
-/// \param counter the findings on that side
+/// \param counter the parts found on that side
 RESHARD_DECL void report_scattered(macro_context& context, statement const& statement,
                                    std::string_view word, index_t axis, part_counter const& counter,
                                    std::string_view side);

@@ -20,20 +20,21 @@
 #include <string_view>
 
 /// \file
-/// Which keys match names with open numbers: one pass over the keys for all names.
+/// Matches keys with names that have open numbers, in a single pass over the keys for all names.
 
 namespace reshard::aoa::detail {
 
-/// Calls `visit` with each name that a statement may call a tensor by: a parameter by its key,
-/// state by its parameter's. A key that only ends like state has both, its own last, and so does
-/// state that is found by its convention. Names last as long as the keys.
+/// Calls `visit` with each name by which a statement may refer to a tensor. It is the key of a
+/// parameter, or the key of a state's parameter. For a key that only ends like a state's, and for a
+/// state by convention, it is both; the tensor's own key comes last. The names are valid as long as
+/// `keys`.
 void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
                              vector<state_suffix> const& suffixes, auto const& visit) {
     bool is_stated = false;
     any_parameter(entry.key, suffixes, [&](std::string_view parameter, state_suffix const& state) {
         bool const exists = keys.find(parameter) != nullptr;
         bool const is_meant = exists || state.container.empty();
-        if (is_meant && state.container.empty()) // else the parameter's own key says its name
+        if (is_meant && state.container.empty()) // else the parameter's entry visits it
             visit(parameter);
         is_stated = is_meant && exists && !state.is_found;
         return is_meant;
@@ -42,29 +43,30 @@ void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
         visit(std::string_view(entry.key));
 }
 
-/// A key taken apart into its outline and the runs of digits that the outline omits.
+/// A key as its outline and the runs of digits that the outline omits.
 struct outlined_key {
     std::string outline;
     vector<std::string_view> runs;
 
     void assign(std::string_view key);
 
-    /// The runs that are fixed in a form, in a row.
+    /// Appends the runs that are fixed in a form.
     void append_fixed(std::string& fixed, std::string_view form) const;
 };
 
-/// Patterns by the common parts of all keys that they match: the outline, and the runs of digits in
-/// which no number is open.
+/// Groups patterns by the parts that are common to all matching keys: the outline, and the runs of
+/// digits without an open number.
 ///
-/// Which runs those are is the form of a pattern: a `0` for each run that is fixed, a `*` for one
-/// that is open.
+/// The form of a pattern says which runs these are: it has a `0` for each fixed run, and a `*` for
+/// each run with an open number.
 class pattern_buckets {
 public:
     /// Adds pattern number `id`.
     void add(key_pattern const& pattern, std::size_t id);
 
-    /// Calls `visit(patterns)`, with the numbers of those that may match `key`, once for each form
-    /// of patterns that have its outline, until it returns false; there may be none.
+    /// For each form of the patterns with the outline of `key`, calls `visit(patterns)` with the
+    /// numbers of the patterns that may match `key`. The list may be empty. Stops if `visit`
+    /// returns false.
     void for_each_form(std::string_view key, auto const& visit) {
         key_.assign(key);
         auto const outline = outlines_.find(key_.outline);
@@ -77,7 +79,7 @@ public:
     }
 
 private:
-    /// The patterns of one form by their fixed runs.
+    /// The patterns of one form, by their fixed runs.
     struct bucket {
         name_table fixed;
         vector<vector<std::size_t>> patterns;
@@ -88,18 +90,18 @@ private:
     };
 
     struct forms_of_outline {
-        name_table names; ///< the forms themselves
+        name_table names; ///< the forms of the buckets
         vector<bucket> buckets;
     };
 
-    /// Takes a key that the pattern matches apart; the result is the pattern's form.
+    /// Takes a sample key of the pattern apart, and returns the pattern's form.
     std::string take_apart(key_pattern const& pattern);
 
     std::string const& fixed_in(std::string_view form);
 
     name_table outlines_;
     vector<forms_of_outline> forms_; ///< by outline
-    outlined_key key_;               ///< that is looked at
+    outlined_key key_;               ///< the current key
     std::string fixed_, sample_;
 };
 
@@ -123,13 +125,13 @@ public:
 
     void add(std::span<index_t const> numbers, std::string_view key);
 
-    /// By ascending numbers, each key once; until the next `add`.
+    /// The matches in ascending order of their numbers, each key once; valid until the next `add`.
     vector<key_match> const& sorted();
 
 private:
     static bool precedes(key_match const& a, key_match const& b);
 
-    /// A match by its number, and two of its numbers, which mostly say all of the order.
+    /// The index of a match, and two of its numbers, which usually determine the order.
     struct ranked_match {
         std::array<index_t, 2> first;
         std::size_t match;
@@ -144,29 +146,28 @@ private:
     void sort();
 
     std::size_t captures_;
-    vector<index_t> numbers_; ///< match after match
+    vector<index_t> numbers_; ///< numbers of all matches, one match after the other
     vector<std::string_view> keys_;
     vector<key_match> sorted_;
-    std::size_t sorted_from_ = 0; ///< how many keys
+    std::size_t sorted_from_ = 0; ///< number of keys at the last sort
 };
 
-/// The matches of many patterns among the parameter keys of a catalog and, for those that have none
-/// there, among names that statements make.
+/// The matches of many patterns: parameter keys of a catalog or, for patterns without such a match,
+/// names that statements make.
 ///
-/// A key is compared only with patterns that have its outline and all of its numbers that are not
-/// open, so a pass over the keys costs the length of the keys and not that times the number of
-/// patterns.
+/// A key is compared only with patterns that have its outline and its fixed numbers. So the cost of
+/// a pass over the keys depends on their length, and not on the number of patterns.
 class pattern_index {
 public:
-    /// Adds a pattern; the result is its number.
+    /// Adds a pattern, and returns its number.
     std::size_t add(key_pattern pattern);
 
     bool empty() const { return patterns_.empty(); }
 
-    /// Calls `visit` with the number of each pattern that matches `key`, and with the numbers
-    /// found, until it returns false.
+    /// Calls `visit` with the number of each pattern that matches `key`, and with the numbers in
+    /// the key, until `visit` returns false.
     ///
-    /// \throws error with errc::limit_exceeded when that takes more steps than `search` was given
+    /// \throws error with errc::limit_exceeded if the budget of `search` is exceeded
     void for_each_match(std::string_view key, auto const& visit) {
         buckets_.for_each_form(key, [&](std::span<std::size_t const> candidates) {
             take_steps(std::max<std::size_t>(1, candidates.size()));
@@ -180,24 +181,24 @@ public:
         });
     }
 
-    /// Finds the matches of all patterns. The catalog and the budget, of which each comparison of a
-    /// key takes a step, must outlive them.
+    /// Finds the matches of all patterns. Each comparison of a key takes a step from the budget.
     ///
-    /// \throws error with errc::limit_exceeded when that takes more steps than are left
+    /// \pre the catalog and the budget outlive this object
+    /// \throws error with errc::limit_exceeded if the budget is exceeded
     void search(catalog const& keys, vector<state_suffix> const& suffixes, budget& steps);
 
-    /// Whether some pattern matches no key.
+    /// Whether there are patterns that match no key.
     ///
     /// \pre `search` has been called
     bool has_open() const { return has_open_; }
 
-    /// Says that a statement makes `name`, which is a match of the patterns that match no key.
+    /// Records that a statement makes `name`, as a match for the patterns that match no key.
     ///
     /// \pre `search` has been called since the last pattern was added
     void add_made(std::string_view name);
 
-    /// The matches of a pattern by ascending numbers, each key once; they last until the next
-    /// `add_made`.
+    /// The matches of a pattern in ascending order of their numbers, each key once; valid until the
+    /// next `add_made`.
     ///
     /// \pre `search` has been called since the pattern was added
     vector<key_match> const& matches(std::size_t pattern) { return matches_[pattern].sorted(); }
@@ -208,11 +209,11 @@ private:
     vector<key_pattern> patterns_;
     pattern_buckets buckets_;
     vector<match_list> matches_; ///< by pattern
-    vector<bool> open_;          ///< the patterns that match no key
-    vector<index_t> found_;      ///< the numbers of the match that is looked at
+    vector<bool> open_;          ///< by pattern: whether it matches no key
+    vector<index_t> found_;      ///< numbers of the current match
     budget* steps_ = nullptr;    ///< null before the first search: no limit
     bool has_open_ = false;
-    std::deque<std::string> made_; ///< the names that are matches; their addresses do not change
+    std::deque<std::string> made_; ///< names that are matches; a deque keeps their addresses
 };
 
 } // namespace reshard::aoa::detail

@@ -45,7 +45,7 @@ RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t) {
             target.strides};
 }
 
-/// Zeros, in any data type: all of them are zero bits.
+/// Zeros of any data type: all of these are zero bits.
 inline void fill_zeros(bound_plan const& bound, transfer const& t) {
     bound_end<void*> const target = target_end(bound, t);
     index_vector const extent = cut_of(bound.whole, t).loop_extent();

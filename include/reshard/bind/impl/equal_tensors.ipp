@@ -103,7 +103,7 @@ RESHARD_DECL alias_copy::alias_copy(const_state_dict const& alias, std::string c
     }
 }
 
-/// The place of a shard's element, which is number `local` of it, in the whole tensor.
+/// The index in the whole tensor of a shard's element number `local`.
 inline index_t place_of(shard_descriptor const& shard, index_t local) {
     index_vector index = unravel_index(shard.flat ? shard.flat->begin + local : local,
                                        shard.flat ? shard.region.shape : local_shape(shard));
@@ -115,7 +115,7 @@ inline index_t place_of(shard_descriptor const& shard, index_t local) {
     return ravel_index(index, shard.global_shape);
 }
 
-/// An element as text; if that is the same for both, its bits.
+/// Both elements as text; if the texts are equal, also the bits of both.
 inline alias_difference described(index_t index, const_tensor_view const& alias, index_t in_alias,
                                   const_tensor_view const& copy, index_t in_copy) {
     alias_difference difference{index, element_text(alias, in_alias), element_text(copy, in_copy)};
@@ -187,7 +187,7 @@ RESHARD_DECL std::string copies_differ(relation const& copied, index_vector cons
                  "' without comparing (option take_first)");
 }
 
-/// Keys of the sources of a program that are not one element.
+/// The keys of a program's sources that do not have exactly one element.
 inline std::unordered_set<std::string_view> keys_of_several(mapping const& program) {
     std::unordered_set<std::string_view> keys;
     for (mapping_source const& source : program.sources())
@@ -215,7 +215,7 @@ RESHARD_DECL vector<held_number> numbers_in(const_state_dict const& tensors,
     for (auto const& [shard, tensor] : tensors)
         if (element_count(shard.global_shape) == 1 && element_count(tensor.shape) == 1)
             views.try_emplace(shard.key, &tensor);
-    std::unordered_map<std::string_view, std::size_t> firsts; // places in `numbers`
+    std::unordered_map<std::string_view, std::size_t> firsts; // indices in `numbers`
     vector<held_number> numbers;
     for (relation const& relation : program.relations())
         for (std::string const* const key : {&relation.key, &relation.companion}) {

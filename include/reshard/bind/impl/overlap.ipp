@@ -24,7 +24,7 @@
 
 namespace reshard::detail {
 
-/// Refuses two shards that are not of one tensor, or that share memory.
+/// Refuses two shards of different tensors, and shards that share memory.
 inline void check_pair(const_local_shard const& source, local_shard const& target) {
     check(source);
     check(target);
@@ -103,10 +103,10 @@ RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
         list_memory(tensors, true, memories);
     }
     sort_by(memories, [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
-    used_memory const* sources = nullptr; // of each kind, the range that reaches furthest
+    used_memory const* sources = nullptr; // the range of each kind that reaches furthest
     used_memory const* targets = nullptr;
     used_memory const* dense_targets = nullptr;
-    used_memory const* last_target = nullptr; // a first byte always belongs to an element
+    used_memory const* last_target = nullptr; // the first byte always belongs to an element
     for (used_memory const& memory : memories) {
         if (memory.is_target) {
             check_apart(sources, memory);
@@ -172,7 +172,7 @@ first_difference(affine_copy const& loop, const_tensor_view const& a, const_tens
     return std::nullopt;
 }
 
-/// Whether two shards of one shape have different elements.
+/// Whether two shards of equal shape have different elements.
 inline bool differ(const_tensor_view const& a, const_tensor_view const& b) {
     return a != b && element_count(a.shape) > 0 &&
            first_difference(affine_copy{a.shape, 0, a.strides, 0, b.strides}, a, b).has_value();

@@ -39,7 +39,7 @@ inline catalog catalog_of(side_facts const& side) {
     return merge_cuts(values_of_ranks<vector<cut_tensor>>(side.cuts));
 }
 
-/// A mapping with the unused sources, for ranks that have none.
+/// A mapping and its left-over keys, for ranks without a program.
 struct shipped_mapping {
     std::string bytes;
     vector<std::string> left_over;
@@ -47,11 +47,11 @@ struct shipped_mapping {
     static constexpr void members(auto& self, auto&& visit) { visit(self.bytes, self.left_over); }
 };
 
-/// Sends the mapping of the lowest rank that has one to every rank, if some ranks have none.
+/// Sends the mapping of the lowest rank that has a mapping to every rank, if some ranks have none.
 ///
-/// \param  has by rank
+/// \param  has by rank: whether it has a mapping
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank: errc::ranks_disagree if ranks have different ones
+/// \throws error on every rank: errc::ranks_disagree if ranks have different mappings
 inline mapping mapping_of_others(any_group const& ranks, vector<std::uint8_t> const& has,
                                  mapping new_mapping) {
     auto const first = static_cast<int>(std::ranges::find(has, 1) - has.begin());
@@ -72,7 +72,7 @@ inline mapping mapping_of_others(any_group const& ranks, vector<std::uint8_t> co
     return mapping_of_first;
 }
 
-/// The report of a rank on the mapping that its program makes.
+/// A rank's report to all others on the mapping of its program.
 struct mapping_notice {
     bool has_program = false;
     std::string problem; ///< as `encode` writes it
@@ -115,7 +115,7 @@ inline mapping make_mapping(any_group const& ranks, any_program const& program,
     for (mapping_notice& notice : notices) {
         has.push_back(notice.has_program);
         if (!notice.has_program)
-            notice.problem.clear(); // it is the lack of a program
+            notice.problem.clear(); // the problem is the lack of a program
     }
     throw_first(notices, &mapping_notice::problem);
     return mapping_of_others(ranks, has, std::move(mapping));

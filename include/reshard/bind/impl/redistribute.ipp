@@ -61,7 +61,7 @@ inline std::uint64_t digest_of_job(planned_job const& layouts,
 
 namespace detail {
 
-/// Prepares a job; if it is to run at once, tensors that the program calls copies are compared.
+/// Prepares a job. If the job runs at once, compares tensors that the program relates as copies.
 inline job prepare_call(solo const& alone, source_tensors have, target_tensors want,
                         options const& options, bool runs_at_once) {
     check_call(have, want, options);

@@ -28,25 +28,25 @@ namespace reshard {
 
 namespace detail {
 
-/// The rounds of a job, and the plan of each.
+/// The rounds of a job, and a plan for each round.
 struct planned_rounds {
     std::shared_ptr<planned_job> all; ///< without a plan
     plan_rounds rounds;
-    vector<std::shared_ptr<planned_job const>> plans; ///< what this rank moves, a round each
+    vector<std::shared_ptr<planned_job const>> plans; ///< by round: the transfers of this rank
 };
 
-/// The rank whose rounds are planned, of how many, on which nodes.
+/// The rank whose rounds are planned, the number of ranks, and their nodes.
 struct rounds_scope {
     holder_t me = 0;
     holder_t ranks = 1;
     plan_options nodes = {};
 };
 
-/// Some tensors of a layout; `numbers` ascending.
+/// A layout of the tensors `numbers`, which are ascending.
 inline layout some_tensors(layout const& full_layout, vector<std::uint32_t> const& numbers) {
     layout some{full_layout.holders, {}, {}};
     vector<std::optional<std::uint32_t>> places(
-        full_layout.spreads.size()); // among the elements of `some`
+        full_layout.spreads.size()); // indices in `some.spreads`
     for (std::uint32_t const number : numbers) {
         tensor_layout const& tensor = full_layout.tensors[number];
         auto& position = places[tensor.spread];
@@ -59,7 +59,7 @@ inline layout some_tensors(layout const& full_layout, vector<std::uint32_t> cons
     return some;
 }
 
-/// The shards of other tensors than these.
+/// The shards of all tensors except `keys`.
 inline const_state_dict without(const_state_dict const& shards, vector<std::string> keys) {
     sort_by(keys, std::less<>());
     const_state_dict tensors;
@@ -69,7 +69,7 @@ inline const_state_dict without(const_state_dict const& shards, vector<std::stri
     return tensors;
 }
 
-/// The shards of the tensors of a layout.
+/// The shards of a layout's tensors.
 inline const_state_dict shards_in(const_state_dict const& shards, layout const& some) {
     const_state_dict listed;
     for (auto const& [descriptor, tensor] : shards)
@@ -78,7 +78,7 @@ inline const_state_dict shards_in(const_state_dict const& shards, layout const& 
     return listed;
 }
 
-/// The numbers, in the source's layout, of the tensors that a round reads; ascending.
+/// The tensors that a round reads, as ascending numbers in the source layout.
 inline vector<std::uint32_t> sources_of_round(plan_problem const& problem,
                                               plan_round const& round) {
     vector<std::uint32_t> numbers;
@@ -92,7 +92,7 @@ inline vector<std::uint32_t> sources_of_round(plan_problem const& problem,
     return numbers;
 }
 
-/// The tensors of one round, and what rank `me` moves of them.
+/// The tensors of one round, and the transfers of rank `me` for them.
 inline std::shared_ptr<planned_job const> plan_of_round(planned_job const& full_job,
                                                         plan_round const& round, holder_t me,
                                                         plan_options const& options) {
@@ -110,7 +110,7 @@ inline std::shared_ptr<planned_job const> plan_of_round(planned_job const& full_
     return planned;
 }
 
-/// Plans what one rank moves in each round.
+/// Plans the transfers of one rank for each round.
 inline planned_rounds plan_in_rounds(std::shared_ptr<planned_job> planned_job,
                                      std::optional<mapping> program, options const& options,
                                      rounds_scope const& scope) {
@@ -124,7 +124,7 @@ inline planned_rounds plan_in_rounds(std::shared_ptr<planned_job> planned_job,
     return result;
 }
 
-/// Makes the rounds of a job, one after the other, with one rank's tensors.
+/// Runs the rounds of a job, one after the other, with one rank's tensors.
 class rounds_job final : public job_state {
 public:
     rounds_job(any_group const& ranks, planned_rounds ready, memory_rounds memory, round_call call)
@@ -152,7 +152,7 @@ public:
     plan_rounds const* rounds() const override { return &planned_.rounds; }
 
 private:
-    /// \param live   sources that this round or a later one reads, and those that none does
+    /// \param live   sources that this or a later round reads, and sources that no round reads
     /// \param filled targets of earlier rounds, which must not change
     void fill(planned_job const& round, std::shared_ptr<planned_job const> const& ready,
               const_state_dict const& live, state_dict& filled) {

@@ -26,7 +26,7 @@ inline layout layout_of(typed_tensors const& tensors) {
     return layout;
 }
 
-/// The place in a layout of each of its tensors as a type.
+/// By key: the index of the tensor in a layout.
 inline vector<std::uint32_t> places_in(layout const& layout, std::span<hashed_key const> keys) {
     vector<std::uint32_t> places;
     places.reserve(keys.size());
@@ -35,7 +35,7 @@ inline vector<std::uint32_t> places_in(layout const& layout, std::span<hashed_ke
     return places;
 }
 
-/// Lists the transfers of one rank, a pattern at a time.
+/// Lists the transfers of one rank, pattern by pattern.
 class typed_lister {
 public:
     typed_lister(typed_tables const& tables, holder_t me, planned_job& planned_job)
@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    /// The transfers of this rank for a kind of tensors, with operands for sources.
+    /// This rank's transfers for a kind of tensors; their sources are operands.
     struct own_pattern {
         std::uint32_t number = 0;
         vector<transfer> transfers;
@@ -91,8 +91,8 @@ private:
         }
     }
 
-    /// \param target   a tensor of that pattern
-    /// \param operands its sources
+    /// \param target   a tensor with that pattern
+    /// \param operands the sources of the tensor
     own_pattern const& pattern_of(pattern_content const& content, std::uint32_t target,
                                   std::uint32_t const* operands) {
         auto const [position, is_new] = own_.try_emplace(&content);
@@ -125,7 +125,7 @@ private:
     typed_tables const& tables_;
     holder_t me_;
     planned_job& made_;
-    vector<std::uint32_t> sources_; ///< by number: the index in the layout
+    vector<std::uint32_t> sources_; ///< by number in the typed layout: the index in the layout
     std::map<pattern_content const*, own_pattern> own_;
 };
 
@@ -140,7 +140,7 @@ void check_typed_side(side<View> const& side, layout const& layout, std::string_
              " ranks, and the group has ", ranks);
 }
 
-/// Equal on all ranks with the same plan.
+/// A digest that is equal on all ranks with the same plan.
 inline std::uint64_t digest_of(typed_tables const& plan, planned_job const& planned_job) {
     hasher digest;
     digest.add(digest_of(planned_job.source));

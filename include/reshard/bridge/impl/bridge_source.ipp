@@ -27,7 +27,7 @@ namespace reshard {
 
 namespace detail {
 
-/// True if both have the same bits; the second one is row-major.
+/// True if both tensors have the same bits. `stored` is row-major.
 inline bool are_equal(const_tensor_view const& elements, const_tensor_view const& stored) {
     if (elements.strides != stored.strides)
         return !first_difference({stored.shape, 0, elements.strides, 0, stored.strides}, elements,
@@ -36,12 +36,12 @@ inline bool are_equal(const_tensor_view const& elements, const_tensor_view const
     return std::memcmp(elements.data, stored.data, static_cast<std::size_t>(bytes)) == 0;
 }
 
-/// The address of a segment for other programs; empty without memory.
+/// Describes a segment to other programs; empty if the segment has no memory.
 inline port_segment described_segment(shared_segment const& segment) {
     return {segment.address(), segment.bytes(), this_process()};
 }
 
-/// Memory with a name, or without one if the system supports that.
+/// Makes memory with a name if `named`, or if the system does not support memory without a name.
 inline shared_segment make_segment(index_t bytes, bool named) {
     shared_segment segment;
     if (!named && !attempt([&] { segment = shared_segment::create(bytes, segment_kind::unnamed); }))
@@ -69,22 +69,22 @@ private:
     /// Finds the caller's tensors and makes memory for their copies.
     void bind(source_tensors const& have, bridge_options const& options);
 
-    /// Publishes the port file: the first rank does, for all ranks.
+    /// Writes the port file: the first rank does this for all ranks.
     void open(std::filesystem::path const& port, bridge_options const& options);
 
-    /// Which tensors match a pattern, by their index in the layout.
+    /// For each tensor of the layout, true if it matches any pattern.
     vector<bool> matching(vector<std::string> const& patterns) const;
 
-    /// \param changed which tensors have; none: to be seen
+    /// \param changed for each tensor, true if it has changed; empty: compare the elements
     bool has_changed(std::size_t number, std::size_t newest, vector<bool> const& changed) const;
 
-    /// Brings a shard into the buffer of a version, and returns the bytes that were copied.
+    /// Brings a shard into the buffer of a version, and returns the number of copied bytes.
     index_t put(std::size_t number, std::uint64_t version, vector<bool> const& changed);
 
     any_group world_;
     layout whole_;
     stored_shards stored_;
-    vector<const_tensor_view> views_; ///< of the caller's tensors, as `stored_` lists them
+    vector<const_tensor_view> views_; ///< of the caller's shards, in the order of `stored_`
     vector<std::shared_ptr<void const>> handles_;
     double deadline_;
     shared_segment memory_;
@@ -220,7 +220,7 @@ RESHARD_DECL std::uint64_t source_state::publish(vector<std::string> const* patt
     done_.seconds = clock.seconds();
     done_.bytes_of_all += done_.bytes;
     done_.seconds_of_all += done_.seconds;
-    agree(world_, std::nullopt); // complete, since all have come here
+    agree(world_, std::nullopt); // the version is complete once all ranks are here
     is_empty_ = false;
     return done_.version = version;
 }

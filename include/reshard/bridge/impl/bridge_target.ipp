@@ -23,9 +23,9 @@ namespace detail {
 
 /// The first rank's view of the source, which the others follow.
 struct seen_source {
-    std::string problem;       ///< as `encode` has it
-    std::uint64_t version = 0; ///< to be read; 0: none
-    bool is_new = false;       ///< it is another source, described by the other members
+    std::string problem;       ///< as `encode` writes it
+    std::uint64_t version = 0; ///< the version to read; 0: none
+    bool is_new = false;       ///< true for another source, which `head` and `content` describe
     port_head head;
     std::string content;
 
@@ -34,7 +34,7 @@ struct seen_source {
     }
 };
 
-/// How a rank has read a version.
+/// The result of one rank that has read a version.
 struct read_outcome {
     std::string problem;
     bool is_intact = false;
@@ -70,20 +70,19 @@ private:
     /// Sends the first rank's view to all ranks.
     seen_source tell(seen_source source);
 
-    /// Plans for another source; false if that has ended meanwhile.
+    /// Plans the transfers from another source; false if that source has ended meanwhile.
     bool meet(seen_source const& source);
 
     /// Waits for a port file.
     seen_source wait_for_port(waiting& patience) const;
 
-    /// The other ranks' part: they sleep meanwhile, because a group may wait by polling.
+    /// The other ranks sleep meanwhile, because a group may wait by polling.
     void sleep_until_port(waiting& patience) const;
 
-    /// A port file of another source than the one that was met, if there is one, and its source
-    /// lives.
+    /// The port file of a new source that lives; std::nullopt if there is none.
     std::optional<port_bytes> new_port() const;
 
-    /// Waits for a version if `least` asks for one.
+    /// Looks for a new source or version. Waits while no version has reached `least`.
     seen_source look(std::uint64_t least, waiting& patience);
 
     void sleep_until(std::uint64_t least, waiting& patience) const;
@@ -98,9 +97,9 @@ private:
     std::filesystem::path path_;
     bridge_options how_;
     std::unique_ptr<bridge_session> session_;
-    taken_seat seat_;        ///< of the first rank, for all
-    std::uint64_t gone_ = 0; ///< the token of a source that had gone when it was to be met
-    std::array<std::uint64_t, 2> bases_{}; ///< by set, of this source; 0: nothing
+    taken_seat seat_;        ///< taken by the first rank for all
+    std::uint64_t gone_ = 0; ///< the token of a source that ended before this target met it
+    std::array<std::uint64_t, 2> bases_{}; ///< by set, the version of this source; 0: none
     std::uint64_t taken_ = 0;              ///< the last version of this source; 0: none
     std::size_t front_ = 0;
     bridge_stats done_;
@@ -144,7 +143,7 @@ RESHARD_DECL seen_source target_state::tell(seen_source source) {
     return received_source;
 }
 
-/// The description of a source, which may have ended.
+/// Describes a source in a message.
 inline std::string state_of(process_mark const& source, bool lives) {
     return "process " + std::to_string(source.number) + (lives ? ", lives" : ", has ended");
 }
@@ -174,7 +173,7 @@ RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
 }
 
 RESHARD_DECL void target_state::sleep_until_port(waiting& patience) const {
-    attempt([&] { // the first rank reports its fault
+    attempt([&] { // the first rank reports a bad file
         auto head = read_port_head(path_);
         for (; (!head || head->token == gone_) && !patience.is_over(); head = read_port_head(path_))
             patience.pause();
@@ -208,7 +207,7 @@ RESHARD_DECL bool target_state::meet(seen_source const& source) {
                  ": another source has come, which does not fit: ", problem.what());
         throw;
     }
-    seat_ = {}; // before the memory in which it is
+    seat_ = {}; // freed before the memory that contains it
     session_ = std::move(fresh);
     if (is_first())
         seat_ = taken_seat(session_->control());
@@ -220,7 +219,7 @@ RESHARD_DECL bool target_state::meet(seen_source const& source) {
 
 RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
     std::optional<port_bytes> port;
-    attempt([&] { // even if it is faulty, the present source is still known
+    attempt([&] { // ignores a bad file: the present source stays
         auto const head = read_port_head(path_);
         if (!head || head->token == session_->token() || head->token == gone_)
             return;
@@ -231,7 +230,7 @@ RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
     return port;
 }
 
-/// Why a version does not come although there are new ones.
+/// Explains why no version reaches the requested number although the source publishes.
 inline std::string counts_anew(std::uint64_t had) {
     return words("; it starts to count again, and the source before had reached ", had,
                  ": give it continue_numbering or versions_before");

@@ -41,7 +41,7 @@ inline void count_leaving(control_block& control, std::uint64_t version) {
     }
 }
 
-/// The number is written last: a seat with a number has no old data.
+/// The process number is cleared last, so a seat that another reader takes has no old data.
 inline void free_seat(control_block& control, reader_seat& seat) {
     count_leaving(control, seat.has.exchange(0));
     seat.reads.store(0);
@@ -68,13 +68,14 @@ RESHARD_DECL readers_seen look_at_readers(control_block& control) {
     return readers_seen;
 }
 
-/// True if a reader keeps the buffer of a version.
+/// True if a reader reads the buffer of a version.
 inline bool keeps(reader_seat const& seat, std::uint64_t version) {
     std::uint64_t const read = seat.reads.load();
     return read != 0 && read % 2 == version % 2;
 }
 
-/// How many readers keep the buffer of a version. Those that have ended do not.
+/// The number of readers that read the buffer of a version. Frees the seats of readers that have
+/// ended.
 inline std::size_t count_keepers(control_block& control, std::uint64_t version) {
     std::size_t count = 0;
     for (reader_seat& seat : control.seats)
@@ -87,7 +88,7 @@ inline std::size_t count_keepers(control_block& control, std::uint64_t version) 
     return count;
 }
 
-/// Readers that are late are not waited for a second time.
+/// Ends the reads of late readers, so that the source does not wait for them again.
 inline void revoke(control_block& control, std::uint64_t version) {
     for (reader_seat& seat : control.seats)
         if (std::uint64_t read = seat.reads.load(); keeps(seat, version))
@@ -106,7 +107,7 @@ RESHARD_DECL std::size_t begin_version(control_block& control, std::uint64_t ver
         revoke(control, version);
     control.arrived.store(0);
     control.holds[version % 2].store(0);
-    std::atomic_thread_fence(std::memory_order_seq_cst); // no byte is written before this is seen
+    std::atomic_thread_fence(std::memory_order_seq_cst); // readers see this before any new byte
     return late;
 }
 
@@ -120,7 +121,7 @@ RESHARD_DECL void finish_version(control_block& control, std::uint64_t version,
 }
 
 RESHARD_DECL bool is_intact(control_block const& control, std::uint64_t version) {
-    std::atomic_thread_fence(std::memory_order_seq_cst); // all was read before this is
+    std::atomic_thread_fence(std::memory_order_seq_cst); // all bytes were read before this check
     return control.holds[version % 2].load() == version;
 }
 
@@ -150,8 +151,9 @@ RESHARD_DECL taken_seat::~taken_seat() {
         free_seat(*control_, *seat_);
 }
 
-/// A source overwrites a version only after publishing a newer one, and then looks at the seats. If
-/// this version is still the newest after it is marked in the seat, the source will see the mark.
+/// A source overwrites a version only after it has published a newer one and then checked the
+/// seats. So if this version is still the newest after the seat has its number, the source will see
+/// that number.
 RESHARD_DECL std::uint64_t taken_seat::begin_reading() {
     std::uint64_t version = control_->newest.load();
     for (;;) {

@@ -19,10 +19,10 @@
 
 namespace reshard::detail {
 
-/// The first bytes of every port file, then its format, then the head.
+/// The first bytes of every port file. Its format and its head follow.
 inline constexpr std::string_view port_magic = "reshport";
 inline constexpr std::size_t port_head_bytes = 6 * 8;
-/// The position of the number of the last version.
+/// The byte offset of the number of the last version.
 inline constexpr std::uint64_t begun_place = 3 * 8;
 
 inline std::uint64_t digest_of_bytes(std::string_view bytes) {
@@ -31,7 +31,7 @@ inline std::uint64_t digest_of_bytes(std::string_view bytes) {
     return digest.value();
 }
 
-/// Reads a head, as far as the file goes.
+/// Reads a head from the first bytes of a file, which may be too short.
 inline port_head head_in(std::filesystem::path const& path, std::string_view bytes) {
     if (bytes.substr(0, port_magic.size()) != port_magic)
         fail(errc::corrupt_file, path.string(),
@@ -82,7 +82,7 @@ RESHARD_DECL port_content read_content(port_bytes const& port) {
     return content_from<port_content>(port.content, "port file");
 }
 
-/// Removes the remains of a killed source: its names of memory, if it had any.
+/// Removes the remains of a killed source: the names of its memory, if any.
 inline void remove_segments(port_content const& old) {
     for (port_segment const& segment : old.ranks)
         if (has_ended(segment.maker))
@@ -91,10 +91,10 @@ inline void remove_segments(port_content const& old) {
         shared_segment::remove(old.control.address);
 }
 
-/// The versions that an older source at that path has begun, if its file has them; removes its
-/// remains.
+/// The last version that an older source at this path has begun, or 0. Removes the remains of that
+/// source.
 ///
-/// \throws error with errc::already_exists for another file
+/// \throws error with errc::already_exists for another kind of file
 inline std::uint64_t take_over(std::filesystem::path const& path) {
     auto const file = open_if_there(path);
     if (!file)
@@ -145,7 +145,7 @@ RESHARD_DECL written_port::~written_port() {
         auto const head = file_.is_open() ? read_port_head(path_) : std::nullopt;
         if (!head || head->token != token_)
             return;
-        leave_count(); // if that fails, the port file stays, which has the number too
+        leave_count(); // if this fails, the port file stays, because it has the number, too
         std::filesystem::remove(path_, ignored);
     });
 }

@@ -39,7 +39,7 @@ RESHARD_DECL void bridge_session::open_source() {
     segments_.resize(content_.ranks.size());
 }
 
-/// The mapping of the call: of this side or of the other one; std::nullopt if tensors move by name.
+/// The mapping that this side or the other side gives; std::nullopt if tensors move by name.
 inline std::optional<mapping> program_of(planned_job const& planned, std::string const& text,
                                          any_program const& program) {
     if (!text.empty() && !program.is_by_name())
@@ -108,7 +108,7 @@ RESHARD_DECL bool bridge_session::fill(wanted_version const& version,
     auto const& transfers = planned_.whole.transfers;
     bound_plan const bound{planned_.whole, planned_.problem, sources_[version.number % 2],
                            targets_[version.set], &all_conversions()};
-    bool is_touched = false; // the tensor of this transfer
+    bool is_touched = false; // true if the tensor of this transfer has changed
     for (std::size_t i = 0; i < transfers.size(); ++i) {
         if (transfers_[i].is_needed(version)) {
             run_locally(bound, transfers[i]);

@@ -14,7 +14,7 @@
 
 namespace reshard::detail {
 
-/// Stamps, shards and buffers begin at multiples of a line and of a page.
+/// Shards begin at cache lines; buffers begin at pages.
 inline constexpr index_t shard_alignment = 64, buffer_alignment = 4096;
 
 inline index_t aligned_up(index_t bytes, index_t unit) { return (bytes + unit - 1) / unit * unit; }

@@ -12,7 +12,7 @@
 
 namespace reshard::detail::RESHARD_VECTORS {
 
-/// A pair of types by the functions of each.
+/// A cast between two types, composed of the functions of each type.
 template <data_type SourceType, data_type TargetType>
 struct cast : pair_of_sizes<SourceType, TargetType> {
     using Source = vector_float<SourceType>;
@@ -43,7 +43,7 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
         convert(from, source, target, streaming, loaded, written);
     }
 
-    /// Converts fewer than `step` elements, among zeros.
+    /// Converts fewer than `step` elements, padded with zeros.
     RESHARD_TARGET [[gnu::noinline]] static void few(byte_float const* format,
                                                      unsigned char const* source,
                                                      unsigned char* target, index_t count) {
@@ -57,7 +57,7 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
             write_first(target + i, read<whole>(converted + i), count * target_size - i);
     }
 
-    /// Converts `step` elements from number `i` on, and fetches those that come later.
+    /// Converts `step` elements from element `i` on, and prefetches later elements.
     RESHARD_INLINE static void convert_at(Source const& from, unsigned char const* source,
                                           unsigned char* target, index_t i, bool streaming) {
         source += i * index_t{source_size};
@@ -65,7 +65,8 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
         convert(from, source, target + i * index_t{target_size}, streaming);
     }
 
-    /// Four runs of a row in step, as `stream_in_step` does, each in separate pages on both sides.
+    /// The length of each of the four runs that `row` converts in step, like `stream_in_step`. The
+    /// runs lie in different pages on both sides.
     static constexpr index_t run_length =
         static_cast<index_t>(page_bytes) / std::min(source_size, target_size);
 
@@ -95,8 +96,8 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
         row(format, source, target, count, false);
     }
 
-    /// Four lines of the target from a dense tile, which has a line of the cache of each of
-    /// `lines_transposed` lines.
+    /// Makes four target lines from a dense tile. The tile has one cache line from each of
+    /// `lines_transposed` source lines.
     template <std::size_t... I>
     RESHARD_INLINE static registers<4> transposed(Source const& from, unsigned char const* tile,
                                                   std::index_sequence<I...>) {
@@ -112,7 +113,7 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
         write_all(target, packed, streaming, written);
     }
 
-    /// Four lines of `step` elements.
+    /// Writes four lines of `step` elements.
     template <std::size_t... From, std::size_t... Line>
     RESHARD_INLINE static void
     write_four(Source const& from, unsigned char const* tile, memory_lines<unsigned char> target,
@@ -124,8 +125,8 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
          ...);
     }
 
-    /// Makes a dense tile of the lines, and fetches what will be transposed next. g++ would load what
-    /// `read` gives once more in place of the tile.
+    /// Copies the lines to a dense tile, and prefetches the lines of the next square. Uses
+    /// `read_first`: after `read`, g++ would load the source again instead of the tile.
     template <std::size_t... I>
     RESHARD_INLINE static void gather(memory_lines<unsigned char const> source, unsigned char* tile,
                                       std::index_sequence<I...>) {

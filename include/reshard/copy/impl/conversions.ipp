@@ -17,12 +17,12 @@
 
 namespace reshard::detail {
 
-/// Bytes of one element in a dense block, in which even a 4 bit element has its own byte.
+/// The number of bytes of an element in a dense block. Even a 4-bit element has a byte.
 constexpr index_t block_element_bytes(data_type dtype) {
     return bits(dtype) < 8 ? 1 : bits(dtype) / 8;
 }
 
-/// Converts element by element through exact numbers, for any pair of types.
+/// Converts elements one by one through exact numbers, for any pair of types.
 inline void convert_exactly(data_type source, data_type target, unsigned char const* elements,
                             unsigned char* result, index_t count) {
     auto const source_bytes = static_cast<std::size_t>(block_element_bytes(source));
@@ -79,12 +79,12 @@ RESHARD_DECL block_function conversion::quickest(data_type source, data_type tar
     return vectors ? vectors : fast_step(source, target);
 }
 
-/// True if the kernel counts in bits.
+/// True if the kernel's units are bits.
 constexpr bool counts_bits(copy_kernel kernel) {
     return kernel == copy_kernel::packed || kernel == copy_kernel::convert_strided;
 }
 
-/// Prepares a copy that casts.
+/// Prepares a copy with casts.
 inline prepared_copy prepare_conversion(affine_copy const& fused,
                                         element_conversion const& conversion, stores stores) {
     if (is_complex(conversion.source))
@@ -102,7 +102,7 @@ inline prepared_copy prepare_conversion(affine_copy const& fused,
     return ready;
 }
 
-/// Runs a copy that casts.
+/// Runs a copy with casts.
 inline void run_conversion(prepared_copy const& ready, memory const& at) {
     switch (ready.kernel) {
     case copy_kernel::convert_rows:

@@ -13,7 +13,7 @@
 
 namespace reshard::detail {
 
-/// Takes runs of 2, 4 or 8 bytes for elements, so that short rows can be transposed.
+/// Treats runs of 2, 4 or 8 bytes as single elements, so that short rows can be transposed.
 ///
 /// \post `size` is the new size of an element, in bytes
 constexpr affine_copy with_wider_elements(affine_copy copy, index_t& size) {
@@ -35,7 +35,7 @@ constexpr affine_copy with_wider_elements(affine_copy copy, index_t& size) {
     return wide;
 }
 
-/// The axis before the last in whose direction the source's elements lie closest together.
+/// The axis, except the last, along which the source's elements are closest together.
 constexpr std::size_t closest_source_axis(affine_copy const& copy) {
     std::size_t closest = copy.ndim() - 2;
     for (std::size_t axis = 0; axis + 1 < copy.ndim(); ++axis)
@@ -44,7 +44,7 @@ constexpr std::size_t closest_source_axis(affine_copy const& copy) {
     return closest;
 }
 
-/// The axes that the kernel needs, in its order.
+/// Arranges the axes as the kernel expects them.
 constexpr affine_copy arranged(affine_copy const& copy, copy_kernel kernel) {
     switch (kernel) {
     case copy_kernel::transposed:
@@ -63,7 +63,7 @@ inline bool is_streaming(index_t bytes, stores stores) {
            (stores == stores::by_size && bytes >= streaming_threshold);
 }
 
-/// A copy of whole bytes that changes no type: its elements may be taken for wider ones.
+/// Prepares a copy of whole bytes without casts. May treat several elements as one wider element.
 inline void prepare_bytes(prepared_copy& ready, affine_copy const& fused, index_t size) {
     affine_copy const wide = with_wider_elements(fused, size);
     ready.kernel = choose(wide, {data_type::u8});

@@ -7,7 +7,7 @@
 
 namespace reshard::detail {
 
-/// True if all runs of the target begin at the same distance from a line of the cache.
+/// True if all runs of the target have the same offset from a cache line.
 inline bool has_even_rows(affine_copy const& copy) {
     for (std::size_t axis = 0; axis + 1 < copy.ndim(); ++axis)
         if (copy.target_strides[axis] % index_t{line_bytes} != 0)

@@ -6,7 +6,7 @@
 
 namespace reshard::detail::RESHARD_VECTORS {
 
-/// As many elements of `Size` bytes as a register has of 4.
+/// Reads `lanes` elements of `Size` bytes.
 template <std::size_t Size>
 RESHARD_INLINE auto read_elements(unsigned char const* address) {
     if constexpr (Size == 1)
@@ -19,7 +19,7 @@ RESHARD_INLINE auto read_elements(unsigned char const* address) {
         return register_pair{read<whole>(address), read<whole>(address + width)};
 }
 
-/// The distance of lines in `read_fours`.
+/// The distance between lines in `read_fours`, in bytes.
 inline constexpr std::size_t fours_pitch = 4 * line_bytes;
 
 /// The first four bytes of each line.
@@ -42,7 +42,7 @@ RESHARD_INLINE auto join_lines(unsigned char const* address) {
                       join_lines<Bytes, Lines / 2>(address + Lines / 2 * fours_pitch));
 }
 
-/// The same, four elements of a line after four of the line before it.
+/// Reads four elements of each line; the lines follow each other in the result.
 template <std::size_t Size>
 RESHARD_INLINE auto read_fours(unsigned char const* address) {
     if constexpr (Size == 1)
@@ -56,17 +56,17 @@ RESHARD_INLINE auto read_fours(unsigned char const* address) {
                              join_lines<32, width / 32>(address + width / 32 * fours_pitch)};
 }
 
-/// All bits in the lanes with a NaN.
+/// A mask of the lanes with a NaN.
 RESHARD_INLINE whole nans(whole values) { return (values & 0x7fffffff) > 0x7f800000; }
 
-/// How one type is read into registers of f32 patterns and written from them.
+/// How elements of one type are read into registers of f32 patterns and written from them.
 ///
-/// \par Shape `load` reads a register of patterns, `pack` makes register `I` of elements out of all
-///            patterns; `Exact`: no element needs rounding
+/// \par Shape `load` reads a register of patterns; `pack` makes register `I` of elements from all
+///            patterns; with `Exact`, no element needs rounding
 template <data_type Type>
 struct vector_float;
 
-/// What needs to know no more than its type.
+/// For types whose conversion depends only on the type.
 struct type_alone {
     explicit type_alone(byte_float const*) {}
 };
@@ -98,8 +98,8 @@ struct vector_float<data_type::bf16> : type_alone {
     }
 
 private:
-    /// Adds half a unit of the upper half, less one if that half is even; to a NaN nothing, or the
-    /// quiet bit if its payload is in the lower half alone.
+    /// Rounds to the upper half, ties to even. A NaN is not changed, except that it gets the quiet
+    /// bit if only the lower half has a payload.
     RESHARD_INLINE static whole rounded(whole values) {
         whole const half_unit = (values >> 16 & 1) + 0x7fff;
         whole const quiet = ((values & 0x7f0000) == 0) & 0x400000;
@@ -120,7 +120,7 @@ struct vector_float<data_type::f16> : type_alone {
     RESHARD_INLINE static whole pack(whole const* values) {
         whole const first = values[2 * I], second = values[2 * I + 1];
         halves const exact = joined(to_f16(first), to_f16(second));
-        constexpr std::int32_t kept = ~0x1fff; // a NaN that has a payload in f16 is still one
+        constexpr std::int32_t kept = ~0x1fff; // the payload bits that f16 keeps
         return as<whole>(
             without_quiet_bit_f16(exact, signalling(first & kept), signalling(second & kept)));
     }
@@ -143,7 +143,7 @@ struct vector_float<data_type::f64> : type_alone {
     }
 
 private:
-    /// Half of the patterns, from number `First` on.
+    /// The f64 of half of the patterns, from pattern `First` on.
     template <std::size_t First, std::size_t... I>
     RESHARD_INLINE static whole widened(whole values, std::index_sequence<I...>) {
         auto const given = __builtin_shufflevector(values, values, (First + I)...);
@@ -151,10 +151,10 @@ private:
     }
 };
 
-/// The bf16 of a register of patterns of floats of a byte, each of which lies in both halves of 16
-/// bits; the format is known only at run time. That of zero is zero.
+/// Converts a register of 8-bit floats to bf16. Each pattern is in both bytes of a 16-bit lane. The
+/// format is known only at run time. Zero becomes zero.
 #if RESHARD_WIDTH == 64
-/// Each magnitude is looked up in one of four registers.
+/// Looks up each magnitude in one of four registers.
 template <bool HasOnlyNan>
 class byte_float_table {
 public:
@@ -174,7 +174,7 @@ public:
     }
 
 private:
-    /// The elements of two registers whose numbers are the lowest six bits.
+    /// The elements of two registers that the lowest six bits of `numbers` select.
     RESHARD_INLINE static halves look_up(halves lower, halves numbers, halves upper) {
 #if defined(__clang__)
         return __builtin_ia32_vpermi2varhi512(lower, numbers, upper);
@@ -186,7 +186,7 @@ private:
     halves quarters_[4];
 };
 #else
-/// Each magnitude with an exponent is multiplied, and the few without one are looked up.
+/// Multiplies each magnitude with an exponent, and looks up the few magnitudes without one.
 template <bool HasOnlyNan>
 class byte_float_table {
 public:
@@ -221,7 +221,7 @@ private:
 };
 #endif
 
-/// Floats of a byte; their bf16 are made first.
+/// Floats of a byte. They are converted to bf16 first.
 template <bool HasOnlyNan>
 struct vector_byte_float {
     RESHARD_INLINE explicit vector_byte_float(byte_float const* format) : to_bf16_(format) {}
@@ -231,7 +231,7 @@ struct vector_byte_float {
         return as<whole>(to_bf16_(as<halves>(as_upper_halves(twice))));
     }
 
-    /// A register of bf16.
+    /// Loads a register of bf16.
     RESHARD_INLINE whole load_bf16(unsigned char const* source) const {
         auto const words = read<vector_of<std::int64_t, width / 2>>(source);
         auto const apart = as<whole>(doubled(words, counted<width / 8>()));
@@ -243,7 +243,7 @@ private:
     byte_float_table<HasOnlyNan> to_bf16_;
 };
 
-/// Any format with more than one NaN or none, and any with one.
+/// For formats with several NaNs or none, and for formats with a single NaN.
 template <>
 struct vector_float<data_type::f8_e4m3> : vector_byte_float<false> {
     RESHARD_INLINE explicit vector_float(byte_float const* format) : vector_byte_float(format) {}

@@ -11,7 +11,7 @@ using half_register = vector_of<std::int16_t, width / 2>;
 using quarter_register = vector_of<std::int8_t, width / 4>;
 using singles = vector_of<float, width / 2>;
 
-/// f16 to f32 and back, rounded to nearest.
+/// Converts f16 to f32. `to_f16` converts back and rounds to nearest.
 RESHARD_INLINE whole from_f16(half_register elements) {
 #if RESHARD_WIDTH == 64
     return as<whole>(__builtin_ia32_vcvtph2ps512_mask(elements, vector<float>{}, all_ones(), 4));
@@ -40,8 +40,8 @@ RESHARD_INLINE whole to_f64(singles values) {
 #endif
 }
 
-/// Reads the first `bytes` bytes, or a whole register if that is less. Memory after them is not
-/// touched, and the rest of the register is zero.
+/// Reads the first `bytes` bytes, at most a whole register. Does not touch the memory after them.
+/// The rest of the register is zero.
 RESHARD_INLINE whole read_first(unsigned char const* address, index_t bytes) {
 #if RESHARD_WIDTH == 64
     return as<whole>(
@@ -53,7 +53,7 @@ RESHARD_INLINE whole read_first(unsigned char const* address, index_t bytes) {
 #endif
 }
 
-/// Writes the first `bytes` bytes, or all if a register has fewer.
+/// Writes the first `bytes` bytes, at most a whole register.
 RESHARD_INLINE void write_first(unsigned char* address, whole value, index_t bytes) {
 #if RESHARD_WIDTH == 64
     __builtin_ia32_storedquqi512_mask(any_place{address}, as<vector<char>>(value),
@@ -63,7 +63,7 @@ RESHARD_INLINE void write_first(unsigned char* address, whole value, index_t byt
 #endif
 }
 
-/// Two halves of a register, one after the other: of a shuffle g++ makes three instructions.
+/// Joins two halves to a register. g++ would compile a shuffle to three instructions.
 template <class Half, std::size_t... I>
 RESHARD_INLINE auto joined(Half lower, Half upper, std::index_sequence<I...>) {
     using words = vector_of<long long, sizeof(Half)>;
@@ -88,7 +88,7 @@ RESHARD_INLINE auto joined(Half lower, Half upper) {
         joined(lower, upper, counted<sizeof(Half) / 8>()));
 }
 
-/// The odd elements of two registers: of elements of a double size the upper halves.
+/// The odd elements of two registers. They are the upper halves of elements of twice the size.
 template <class Vector, std::size_t... I>
 RESHARD_INLINE Vector odd_elements(Vector a, Vector b, std::index_sequence<I...>) {
     return __builtin_shufflevector(a, b, (2 * I + 1)...);
@@ -98,13 +98,13 @@ RESHARD_INLINE whole upper_halves(whole a, whole b) {
     return as<whole>(odd_elements(as<halves>(a), as<halves>(b), counted<width / 2>()));
 }
 
-/// Each element twice, of the elements from number `First` on.
+/// Repeats each element, from element `First` on.
 template <std::size_t First = 0, class Vector, std::size_t... I>
 RESHARD_INLINE auto doubled(Vector elements, std::index_sequence<I...>) {
     return __builtin_shufflevector(elements, elements, (First + I / 2)...);
 }
 
-/// The elements as the upper halves of others, whose lower halves are zero.
+/// Makes each element the upper half of an element of twice the size, with a lower half of zero.
 template <std::size_t... I>
 RESHARD_INLINE whole as_upper_halves(half_register elements, std::index_sequence<I...>) {
     return as<whole>(__builtin_shufflevector(half_register{}, elements,
@@ -115,7 +115,7 @@ RESHARD_INLINE whole as_upper_halves(half_register elements) {
     return as_upper_halves(elements, counted<width / 2>());
 }
 
-/// As many elements of 8 bytes as a register has of 4.
+/// `lanes` elements of 8 bytes.
 struct register_pair {
     whole first;
     whole second;
@@ -123,10 +123,10 @@ struct register_pair {
 
 #if RESHARD_WIDTH == 64 && !defined(__clang__)
 
-/// Some of the lanes, a bit each: g++ does not use one mask for elements of two sizes by itself.
+/// A set of lanes, one bit each. By itself, g++ does not use one mask for elements of two sizes.
 using lane_set = std::uint16_t;
 
-/// The numbers of classes of floats: what is a NaN is known without arithmetic.
+/// Classes of floats for instructions that find a NaN without arithmetic.
 inline constexpr int quiet_nan = 0x01, signalling_nan = 0x80;
 
 template <int Class>
@@ -135,7 +135,7 @@ RESHARD_INLINE lane_set of_class(whole values) {
         __builtin_ia32_fpclassps512_mask(as<vector<float>>(values), Class, all_ones()));
 }
 
-/// The same of f64.
+/// The same for f64.
 template <int Class>
 RESHARD_INLINE std::uint8_t of_class_f64(whole values) {
     return static_cast<std::uint8_t>(
@@ -145,32 +145,32 @@ RESHARD_INLINE std::uint8_t of_class_f64(whole values) {
 /// The lanes with a signalling NaN.
 RESHARD_INLINE lane_set signalling(whole values) { return of_class<signalling_nan>(values); }
 
-/// The lanes with a NaN whose f16 was signalling.
+/// The lanes in which `elements` has a signalling NaN, which the conversion made quiet.
 RESHARD_INLINE lane_set quieted(whole values, half_register elements) {
     lane_set const nans = of_class<quiet_nan>(values);
     return static_cast<lane_set>(
         __builtin_ia32_ptestnmw256(elements, half_register{} + 0x200, nans));
 }
 
-/// The same of f64, if f32 keeps a bit of the payload.
+/// The same for f64, limited to lanes in which f32 keeps a bit of the payload.
 RESHARD_INLINE lane_set quieted(whole values, register_pair elements) {
     auto const nans = __builtin_ia32_kunpckhi(of_class_f64<signalling_nan>(elements.second),
                                               of_class_f64<signalling_nan>(elements.first));
     return static_cast<lane_set>(__builtin_ia32_ptestmd512(values, whole{} + 0x3fffff, nans));
 }
 
-/// Without the quiet bit in those lanes, in which it is set.
+/// Clears the quiet bit in these lanes. It must be set there.
 RESHARD_INLINE whole without_quiet_bit(whole values, lane_set where) {
     return __builtin_ia32_blendmd_512_mask(values, values - 0x400000, where);
 }
 
-/// The same of f16, whose lanes are those of two registers of f32.
+/// The same for f16. Its lanes are the lanes of two registers of f32.
 RESHARD_INLINE halves without_quiet_bit_f16(halves values, lane_set first, lane_set second) {
     return __builtin_ia32_blendmw_512_mask(values, values - 0x200,
                                            __builtin_ia32_kunpcksi(second, first));
 }
 
-/// The same of f64, whose lanes are half of them, from number `First` on.
+/// The same for f64. Its lanes are half of `where`, from lane `First` on.
 template <std::size_t First>
 RESHARD_INLINE whole without_quiet_bit_f64(whole values, lane_set where) {
     auto const words = as<vector<long long>>(values);
@@ -178,7 +178,7 @@ RESHARD_INLINE whole without_quiet_bit_f64(whole values, lane_set where) {
                                                      static_cast<std::uint8_t>(where >> First)));
 }
 
-/// The elements of `second` that have the bit, and those of `first` that lack it.
+/// Takes an element of `second` if its number has the bit, otherwise the element of `first`.
 RESHARD_INLINE halves choose_by_bit(halves first, halves second, halves numbers, std::int16_t bit) {
     return __builtin_ia32_blendmw_512_mask(
         first, second, __builtin_ia32_ptestmw512(numbers, halves{} + bit, all_ones()));
@@ -186,7 +186,7 @@ RESHARD_INLINE halves choose_by_bit(halves first, halves second, halves numbers,
 
 #else
 
-/// At least the upper halves of some lanes.
+/// A mask of lanes. In each selected lane, at least the upper half is set.
 using lane_set = whole;
 
 RESHARD_INLINE lane_set signalling(whole values) {

@@ -8,7 +8,8 @@
 
 namespace reshard::detail::RESHARD_VECTORS {
 
-/// The bytes of a register, how many elements of 4 bytes it has, and how many registers are a line.
+/// The bytes of a register, its number of 4-byte elements, and the number of registers in a cache
+/// line.
 inline constexpr std::size_t width = RESHARD_WIDTH;
 inline constexpr std::size_t lanes = width / 4;
 inline constexpr std::size_t in_line = line_bytes / width;
@@ -16,7 +17,7 @@ inline constexpr std::size_t in_line = line_bytes / width;
 template <class Element>
 using vector = vector_of<Element, width>;
 
-/// A register, as what most kernels take it for.
+/// A register of 4-byte integers, which most kernels use.
 using whole = vector<std::int32_t>;
 
 template <std::size_t Count>
@@ -37,9 +38,9 @@ RESHARD_INLINE void write(unsigned char* address, Vector value) {
     *reinterpret_cast<typename vector_in_memory<Vector>::type*>(address) = value;
 }
 
-/// Writes past the caches.
+/// Writes a register with a non-temporal store.
 ///
-/// \pre the address is aligned to a register
+/// \pre the address is a multiple of the register's size
 RESHARD_INLINE void stream(unsigned char* address, whole value) {
     auto* const place = static_cast<void*>(address);
 #if defined(__clang__)
@@ -58,8 +59,8 @@ RESHARD_INLINE void stream(unsigned char* address, whole value) {
 #endif
 }
 
-/// Writes registers one right after the other: between non-temporal stores to a line, anything
-/// costs two thirds of the speed.
+/// Writes registers with no other instructions in between. Other instructions between non-temporal
+/// stores to a cache line cost two thirds of the speed.
 template <std::size_t Count, std::size_t... I>
 RESHARD_INLINE void write_all(unsigned char* address, whole const (&values)[Count], bool streaming,
                               std::index_sequence<I...>) {
@@ -69,7 +70,7 @@ RESHARD_INLINE void write_all(unsigned char* address, whole const (&values)[Coun
         (write(address + I * width, values[I]), ...);
 }
 
-/// Copies a line.
+/// Copies a cache line.
 template <std::size_t... I>
 RESHARD_INLINE void copy_line(unsigned char* target, unsigned char const* source, bool streaming,
                               std::index_sequence<I...> numbers) {
@@ -81,8 +82,8 @@ RESHARD_INLINE void stream_line(unsigned char* target, unsigned char const* sour
     copy_line(target, source, true, counted<in_line>());
 }
 
-/// Copies `lines` lines of each run in step, two of each at a time: if the runs lie in four pages,
-/// memory takes them a fifth faster than one after the other (Xeon of 2023, 4 KiB pages).
+/// Copies `lines` cache lines of each of four runs, in turns of two lines. If the runs lie in four
+/// pages, this is a fifth faster than one run after the other (Xeon of 2023, 4 KiB pages).
 RESHARD_INLINE void stream_in_step(four_runs const& runs, std::size_t lines) {
     for (std::size_t done = 0; done < lines; done += 2)
         for (std::ptrdiff_t run = 0; run < 4; ++run) {
@@ -95,7 +96,7 @@ RESHARD_INLINE void stream_in_step(four_runs const& runs, std::size_t lines) {
         }
 }
 
-/// Copies lines: if a register is one, four pages at a time, then the rest.
+/// Copies cache lines. If a register is a cache line, copies four pages at a time, then the rest.
 RESHARD_INLINE void stream_inline(unsigned char* target, unsigned char const* source,
                                   std::size_t lines) {
     constexpr std::size_t page_lines = page_bytes / line_bytes;
@@ -113,15 +114,15 @@ RESHARD_TARGET inline void stream_lines(unsigned char* target, unsigned char con
     stream_inline(target, source, lines);
 }
 
-/// How many rows further on the next page of the target is, at the least.
+/// The number of rows after which the target is certainly in another page.
 inline index_t rows_to_page(row_block const& row_block) {
     constexpr auto page = static_cast<index_t>(page_bytes);
     index_t const pitch = std::abs(row_block.target_pitch);
     return pitch == 0 ? 1 : (page + pitch - 1) / pitch;
 }
 
-/// Copies rows of whole lines: if a register is one, four rows in step, which lie in different
-/// pages of the first block; the rows that are left one by one.
+/// Copies rows of whole cache lines. If a register is a cache line, copies four rows in step that
+/// lie in different pages of the first block, and then the remaining rows one by one.
 RESHARD_TARGET inline void stream_blocks(std::span<row_block const> blocks, index_t rows) {
     index_t const apart = blocks.empty() ? 1 : rows_to_page(blocks.front());
     index_t first = 0;
@@ -140,8 +141,8 @@ RESHARD_TARGET inline void stream_blocks(std::span<row_block const> blocks, inde
                           row_block.bytes / line_bytes);
 }
 
-/// The lower (`High` false) or higher halves of each 16 bytes of two registers, interleaved by
-/// elements.
+/// Interleaves the elements of two registers in groups of 16 bytes. Uses the lower half of each
+/// group, or with `High` the upper half.
 template <std::size_t Size, bool High, std::size_t... I>
 RESHARD_INLINE whole interleave(whole a, whole b, std::index_sequence<I...>) {
     constexpr std::size_t cell = 16 / Size, first = High ? cell / 2 : 0, all = width / Size;
@@ -151,7 +152,7 @@ RESHARD_INLINE whole interleave(whole a, whole b, std::index_sequence<I...>) {
                                 (I / cell * cell + first + I % cell / 2 + I % 2 * all)...));
 }
 
-/// Some registers.
+/// `Count` registers.
 template <std::size_t Count>
 struct registers {
     whole at[Count];
@@ -164,10 +165,10 @@ RESHARD_INLINE registers<Count> interleave_all(registers<Count> const& given,
                                          counted<width / Size>())...};
 }
 
-/// Transposes each of the squares, 16 bytes wide, that lie side by side in registers.
+/// Transposes squares that are 16 bytes wide. A register has a line of several squares.
 ///
 /// Interleaving line `i` with line `i + N/2` moves the highest bit of the line's number below the
-/// column's bits; after log2(N) rounds the two numbers are exchanged.
+/// column's bits. After log2(N) rounds, line and column numbers are exchanged.
 template <std::size_t Size, std::size_t Rounds = 16 / Size>
 RESHARD_INLINE registers<16 / Size> transpose_cells(registers<16 / Size> const& lines) {
     if constexpr (Rounds == 1)
@@ -176,7 +177,7 @@ RESHARD_INLINE registers<16 / Size> transpose_cells(registers<16 / Size> const& 
         return transpose_cells<Size, Rounds / 2>(interleave_all<Size>(lines, counted<16 / Size>()));
 }
 
-/// The same of lines in memory, `pitch` bytes apart.
+/// The same for lines in memory that are `pitch` bytes apart.
 template <std::size_t Size, std::size_t... I>
 RESHARD_INLINE registers<16 / Size> transpose_cells(unsigned char const* source, index_t pitch,
                                                     std::index_sequence<I...>) {
@@ -186,7 +187,7 @@ RESHARD_INLINE registers<16 / Size> transpose_cells(unsigned char const* source,
 
 #if RESHARD_WIDTH > 16
 
-/// The cells of 16 bytes with those numbers, of two registers.
+/// The 16-byte cells with these numbers, taken from two registers.
 template <std::size_t... Cells, std::size_t... I>
 RESHARD_INLINE whole pick(whole a, whole b, std::index_sequence<I...>) {
     constexpr std::size_t cells[] = {Cells...};
@@ -200,7 +201,7 @@ RESHARD_INLINE whole pick(whole a, whole b) {
     return pick<Cells...>(a, b, counted<2 * sizeof...(Cells)>());
 }
 
-/// Writes the lines whose cells have the number `i` in each group, `pitch` bytes apart.
+/// Writes the target lines that consist of cells of register `i` of each group.
 template <std::size_t Lines>
 RESHARD_INLINE void write_cells(registers<Lines> const (&groups)[4], std::size_t i,
                                 memory_lines<unsigned char> target, bool streaming) {
@@ -224,8 +225,8 @@ RESHARD_INLINE void write_cells(registers<Lines> const (&groups)[4], std::size_t
     }
 }
 
-/// Transposes a square of elements of any size: small squares first, which are then the elements of
-/// a square of four by four.
+/// Transposes a square of elements of any size. First transposes small squares, then treats these
+/// as the elements of a square of four by four.
 template <std::size_t Size>
 RESHARD_TARGET void transpose(memory_lines<unsigned char const> source,
                               memory_lines<unsigned char> target, bool streaming) {

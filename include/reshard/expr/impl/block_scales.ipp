@@ -16,9 +16,9 @@
 
 namespace reshard::detail {
 
-/// The elements of a piece along an axis of its tensor.
+/// A range of elements along an axis of one of the two tensors of a piece.
 struct axis_span {
-    char const* side; ///< which tensor that is
+    char const* side; ///< source or target, for messages
     std::size_t axis = 0;
     index_t first = 0;
     index_t last = 0; ///< the end
@@ -30,9 +30,8 @@ struct axis_span {
     }
 };
 
-/// Refuses a piece that begins inside a block, or that ends inside one before the end of either
-/// tensor: if a tensor is made longer or shorter, its last block may have other elements than
-/// before.
+/// Refuses a piece that begins or ends inside a block. It may end inside a block at the end of
+/// either tensor: if a tensor is cropped or extended, the elements of its last block may change.
 inline void check_blocks(axis_span const& span, axis_span const& axis_span, index_t block) {
     bool const is_at_end = span.last == span.extent || axis_span.last == axis_span.extent;
     for (index_t const cut : {span.first, is_at_end ? span.first : span.last})
@@ -44,8 +43,8 @@ inline void check_blocks(axis_span const& span, axis_span const& axis_span, inde
         }
 }
 
-/// A piece whose axes consist of several factors, and its scales. If an axis of the source is an
-/// axis of the target, it keeps its blocks. Along other axes, blocks have to consist of whole
+/// Computes the scales of a piece whose axes consist of several factors. If an axis of the source
+/// is an axis of the target, it keeps its blocks. Along other axes, blocks have to consist of whole
 /// factors.
 class reshaped_scales {
 public:
@@ -166,7 +165,7 @@ private:
                 check_blocks(span_of_source(axis), span_of_source(axis), block);
     }
 
-    /// How many scales a factor has.
+    /// The number of scales of a factor.
     index_t scales_along(std::size_t k, box const& scales) const {
         std::size_t const axis = source_axis(k);
         if (axis >= source_.ndim() || from_.form.count_of(axis) == 0)
@@ -214,8 +213,8 @@ private:
     scale_source const& from_;
     box source_, target_;
     vector<std::size_t> partner_; ///< by axis of the target: the same axis of the source
-    vector<bool> is_kept_;        ///< by axis of the source: it is an axis of the target
-    vector<index_t> shared_;      ///< by factor of other axes: elements that share a scale
+    vector<bool> is_kept_;        ///< by axis of the source: whether it is an axis of the target
+    vector<index_t> shared_;      ///< by factor of other axes: how many elements share a scale
 };
 
 RESHARD_DECL scaled_piece scales_of_piece(piece p, index_vector const& shape,
@@ -257,7 +256,7 @@ RESHARD_DECL void add_scales(piece_list& pieces, piece const& p, block_form cons
     pieces.push_back(p);
 }
 
-/// Adds zeros for the elements of a box that no piece from number `i` on has.
+/// Adds zeros for the elements of a box that are in no piece from number `i` on.
 inline void add_zeros(piece_list& pieces, box const& region, data_type dtype, std::size_t i) {
     box box = region;
     for (; i < pieces.size(); ++i)

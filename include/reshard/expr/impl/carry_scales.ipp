@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// Whether an output consists of one tensor of the source, whole and in the order of its axes.
+/// Whether an output is one whole source tensor, with its axes in order.
 inline bool is_whole_source(expression const& value, source_list const& sources) {
     return is_source_box(value) && value.pieces.is_whole() &&
            sources[value.pieces.source(0)].shape == value.shape;
@@ -66,7 +66,7 @@ private:
             judge(output, *rule, ids);
     }
 
-    /// Refuses a cast of stored values that mean nothing without their scales; true if it did.
+    /// Reports a cast of stored values that are meaningless without their scales; true if it did.
     bool refuses_cast(mapping_output const& output) {
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
             piece const p = output.value.pieces[i];
@@ -115,8 +115,8 @@ private:
         }
     }
 
-    /// Refuses scales that do not follow, unless they are a list of numbers, one for each joined
-    /// tensor. Scales with all axes are read as scales of equal blocks.
+    /// Reports scales that do not follow their tensor. A list of numbers, one for each joined
+    /// tensor, is accepted; but scales with all axes would be read as scales of equal blocks.
     void refuse_or_relate(mapping_output const& output, mapping_output const& scales,
                           scale_rule const& rule, error const& problem) {
         bool const are_numbers = problem.code() == errc::overlap &&
@@ -129,8 +129,8 @@ private:
         relate_as_whole(output, scales);
     }
 
-    /// The declaration `scales=` of an output, if it names a tensor made of these scales of the
-    /// source.
+    /// The `scales=` declaration of an output, if it names a tensor that is made of these source
+    /// scales; otherwise null.
     relation const* declaration_of(std::string const& key, found_scales const& scaled) const {
         auto const [first, last] = declared_.equal_range(key);
         auto const match = std::find_if(first, last, [&](auto const& element) {
@@ -141,7 +141,7 @@ private:
         return match == last ? nullptr : &match->second;
     }
 
-    /// Checks scales that `scales=` names against the blocks that their keys and extents say.
+    /// Compares the blocks that `scales=` declares with the blocks that keys and extents suggest.
     void check_declared(mapping_output const& output, relation const& declared,
                         scale_rule const& rule) {
         mapping_output const& scales = *program_.find(declared.companion);
@@ -170,7 +170,7 @@ private:
             words("'", output.key, "' cannot keep its scales '", scales.key, "': ", why));
     }
 
-    /// The outputs that have elements of a source tensor.
+    /// The outputs that take elements from a source tensor.
     vector<mapping_output const*> const& outputs_of(key_id id) {
         if (outputs_.empty())
             for (mapping_output const& output : program_.outputs())
@@ -179,8 +179,8 @@ private:
         return outputs_[id];
     }
 
-    /// The output that has the scales of another output, or null: the convention names it, or it is
-    /// made of these scales under a new name.
+    /// The output that holds the scales of another output, or null. The convention names it, or it
+    /// is made of these scales under a new name.
     mapping_output const* scales_of(mapping_output const& output, scale_rule const& rule,
                                     found_scales const& scaled) {
         if (auto const key = with_ending(output.key, rule.tensor, rule.scales))
@@ -197,7 +197,7 @@ private:
     static std::string advice(std::string const& result, scale_rule const& rule,
                               std::string const& tensor, std::string const& scales) {
         auto const own = with_ending(result, rule.tensor, rule.scales);
-        if (rule.tensor.starts_with(".state")) // no statement makes it: it follows a parameter
+        if (rule.tensor.starts_with(".state")) // no statement makes state: it follows a parameter
             return words("; 8-bit state cannot be joined or split: if '", result,
                          "' is only renamed, add  ", scales, " -> ", own.value_or("_"),
                          "  ; otherwise remove the state:  ", tensor, " -> _");
@@ -234,7 +234,7 @@ private:
                              std::move(text), std::move(by), own ? scales + '=' + *own : ""});
     }
 
-    /// Refuses a cast of scales that are packed, or exponents; true if it did.
+    /// Reports a cast of scales that are packed, or that are exponents; true if it did.
     bool refuses_cast_of(mapping_output const& scales, found_scales const& scaled) {
         for (std::size_t i = 0; i < scales.value.pieces.size(); ++i) {
             piece const p = scales.value.pieces[i];
@@ -287,15 +287,15 @@ private:
                  : words("; add  ", scales.key, " -> ", scales.key, ", reshape=\"", clear, '"'));
     }
 
-    /// Relates scales that belong to an output as a whole.
+    /// Relates scales to the whole output.
     void relate_as_whole(mapping_output const& output, mapping_output const& scales) {
         constexpr scale_rule rule{"", "", scale_axes::none};
         if (auto form = form_by_rule(rule, output.value.shape, scales.value.shape, {}))
             relate(output.key, scales.key, std::move(*form));
     }
 
-    /// Relates scales that belong to a part of an output: by their extents, or to the output as a
-    /// whole.
+    /// Relates scales of a part of an output: by their extents if these fit, otherwise to the whole
+    /// output.
     void relate_by_shape(mapping_output const& output, mapping_output const& scales,
                          scale_rule const& rule) {
         if (auto form =

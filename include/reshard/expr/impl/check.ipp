@@ -16,8 +16,8 @@
 
 namespace reshard::detail {
 
-/// The source tensor that equals an output, whole and unchanged, or null. A tensor without elements
-/// has no pieces that name its source; the source tensor of its name counts, if it has the same
+/// The source tensor that an output copies unchanged, or std::nullopt. An output without elements
+/// has no pieces that name a source. It counts as a copy of the source tensor of the same name,
 /// shape and type.
 inline std::optional<key_id> whole_source_of(mapping const& map, catalog const& source,
                                              mapping_output const& output) {
@@ -36,8 +36,8 @@ inline std::optional<key_id> whole_source_of(mapping const& map, catalog const& 
     return map.sources()[id].shape == value.shape ? std::optional(id) : std::nullopt;
 }
 
-/// The tensors of a source that have no elements, by shape and data type: nothing else
-/// distinguishes them.
+/// The shapes and data types of the source tensors that have no elements: nothing else
+/// distinguishes these tensors.
 class empty_tensors {
 public:
     explicit empty_tensors(catalog const& source) : source_(source) {}
@@ -117,7 +117,7 @@ private:
             {severity::error, std::string(name(code)), key, std::move(message)});
     }
 
-    /// Compares the tensors that the mapping was made for with the source's tensors.
+    /// Compares the source tensors that the mapping expects with the tensors of the source.
     void check_sources() {
         int searches_left = 32;
         for (mapping_source const& wanted : map_.sources()) {

@@ -23,12 +23,12 @@
 #include <variant>
 
 /// \file
-/// The tensors that a fused tensor was made of: their extents, the fused tensor with these tensors
-/// one after the other, and programs that interleave it once more.
+/// Works on the tensors inside a fused tensor: finds their extents, puts them one after the other,
+/// and finds programs that interleave a fused tensor a second time.
 
 namespace reshard::detail {
 
-/// The positive number that follows one of two words and `=` in a text, or 0.
+/// The positive number after `word=` or `other=` in a text, or 0.
 inline index_t number_after(std::string_view text, std::string_view word, std::string_view other) {
     for (std::string_view const name : {word, other}) {
         std::size_t const index = text.find(std::string(name) + '=');
@@ -42,7 +42,7 @@ inline index_t number_after(std::string_view text, std::string_view word, std::s
     return 0;
 }
 
-/// The numbers of `[512, 16]` in a text; empty if a number is less than 1.
+/// The numbers of a list such as `[512, 16]`; empty if a number is less than 1.
 inline vector<index_t> numbers_in_list(std::string_view text) {
     text = text.substr(0, text.find(']'));
     text.remove_prefix(std::min(text.size(), text.find('[') + 1));
@@ -113,10 +113,10 @@ inline std::string operands_of(std::string_view macro) {
     return names;
 }
 
-/// More blocks than a job has ranks for; a damaged file may ask for them.
+/// More blocks than any job has ranks; a damaged file may contain such a number.
 inline constexpr index_t too_many_blocks = (1 << 20) + 1;
 
-/// A fused tensor rearranged: the tensors that it was made of come one after the other.
+/// Rearranges a fused tensor: the tensors that were fused follow each other.
 inline expression deinterleaved(expression const& fused, std::size_t axis, index_t blocks,
                                 vector<index_t> const& sizes) {
     vector<index_t> cuts;
@@ -131,7 +131,7 @@ inline expression deinterleaved(expression const& fused, std::size_t axis, index
     return concat(order, axis);
 }
 
-/// The shards of a tensor, if a layout lists them and none consists of blocks; otherwise null.
+/// The shards of a tensor, if a layout lists them and no shard is block-cyclic; otherwise null.
 inline shard_table const* listed_shards(layout const& target, std::string_view key) {
     tensor_layout const* const layout = target.find(key);
     auto const* const list =
@@ -154,14 +154,14 @@ inline std::optional<box> find_other_shard(shard_table const& list, index_t exte
     return std::nullopt;
 }
 
-/// Whether each rank of a target that has a tensor has it whole along an axis.
+/// Whether each rank of a target that holds a tensor holds all of it along an axis.
 inline bool is_whole(layout const& target, catalog_entry const& wanted, std::size_t axis) {
     shard_table const* const list = listed_shards(target, wanted.key);
     return wanted.parts[axis] == 1 && !wanted.is_scattered(axis) &&
            !(list && find_other_shard(*list, wanted.shape[axis], axis, 1));
 }
 
-/// The fused outputs of several blocks that a target does not cut along their axis.
+/// The fused outputs of several blocks that a target does not cut along the fused axis.
 inline fused_tensors whole_outputs(mapping const& program, layout const* target) {
     fused_tensors tensors;
     std::optional<catalog> wanted;
@@ -179,7 +179,7 @@ inline fused_tensors whole_outputs(mapping const& program, layout const* target)
     return tensors;
 }
 
-/// Reorders the scales of an output in the same way as its elements, tensors of extents `sizes`.
+/// Rearranges the scales of an output as its elements are; `sizes` are its tensors' extents.
 inline void deinterleave_scales(mapping& program, relation const& of, fused_tensor const& tensor,
                                 vector<index_t> const& sizes) {
     mapping_output const* const scales = program.find(of.companion);
@@ -207,7 +207,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
     fused_tensors const tensors = whole_outputs(program, target);
     if (tensors.empty())
         return {};
-    mapping related = program; // related to scales here; their faults are reported later
+    mapping related = program; // gets relations to scales; their faults are reported later
     carry_scales(related, source);
     for (auto const& [key, tensor] : tensors) {
         auto const axis = static_cast<std::size_t>(tensor.axis);
@@ -232,7 +232,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
            key + " -> " + key + ", " + result.macro + "  does; --cut-fused writes it as it is";
 }
 
-/// The fused tensor that each index along the axis belongs to.
+/// Finds the fused tensor to which an index along the axis belongs.
 class member_places {
 public:
     /// \pre `sizes` is not empty
@@ -252,18 +252,18 @@ private:
     vector<index_t> ends_; ///< of each tensor, in a block
 };
 
-/// The tensor of a fused source whose elements each tensor of an output has.
+/// For each tensor in an output: the tensor of a fused source that its elements come from.
 class member_pairs {
 public:
-    /// Notes that a tensor of the output has elements of a tensor of the source; false if it also
+    /// Records that a tensor of the output has elements of a tensor of the source; false if it also
     /// has elements of another tensor.
     bool add(std::size_t of_output, std::size_t of_source) {
         return pairs_.emplace(of_output, of_source).first->second == of_source;
     }
 
     /// The same for a range of indices along an axis of the output and a range along an axis of the
-    /// source. If `is_parallel`, the first index goes with the first, and so on; otherwise each
-    /// index goes with every other.
+    /// source. If `is_parallel`, equal positions in the two ranges correspond; otherwise each index
+    /// corresponds to all indices of the other range.
     bool add(member_places const& output, std::pair<index_t, index_t> target,
              member_places const& source, std::pair<index_t, index_t> from, bool is_parallel) {
         index_t at = target.first, there = from.first;
@@ -287,8 +287,8 @@ private:
     std::map<std::size_t, std::size_t> pairs_;
 };
 
-/// Whether one of the tensors that a macro interleaves in an output consists of several tensors
-/// that the source `id` has interleaved.
+/// Whether a tensor that a macro interleaves in an output takes elements from several tensors that
+/// are interleaved in the source `id`.
 inline bool fuses_again(expression const& value, fused_tensor const& tensor, key_id id,
                         index_vector const& shape, fused_tensor const& fused_tensor) {
     auto const axis = static_cast<std::size_t>(tensor.axis);
@@ -315,7 +315,7 @@ inline bool fuses_again(expression const& value, fused_tensor const& tensor, key
     return false;
 }
 
-/// The fused tensors of a source that an output has elements of.
+/// The fused source tensors from which an output takes elements.
 inline std::map<key_id, fused_tensor const*> fused_sources_of(mapping_output const& output,
                                                               source_list const& sources,
                                                               fused_tensors const& tensors) {
@@ -331,8 +331,8 @@ inline std::map<key_id, fused_tensor const*> fused_sources_of(mapping_output con
     return found_tensors;
 }
 
-/// The first output whose macro interleaves a fused tensor of the source as if it were a plain one,
-/// so that the facts about the source would be lost; std::nullopt if there is none.
+/// Describes the first output whose macro interleaves a fused source tensor as if this were a plain
+/// one, so that the facts about the source are lost; std::nullopt if no macro does so.
 inline std::optional<std::string> find_fused_again(mapping const& program,
                                                    fused_tensors const& tensors) {
     for (auto const& [key, result] : program.fused()) {

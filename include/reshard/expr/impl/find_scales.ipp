@@ -15,12 +15,12 @@
 
 namespace reshard::detail {
 
-/// The axes of a quantised tensor that the axes of its scales correspond to.
+/// The axes of a quantised tensor to which the axes of its scales correspond.
 enum class scale_axes : std::uint8_t {
-    leading, ///< the first ones
-    last,    ///< the last one
-    fitting, ///< the first ones if each has one scale or one for each element; else `none`
-    none,    ///< they belong to the tensor as a whole
+    leading, ///< the first axes
+    last,    ///< the last axis
+    fitting, ///< the first axes if each has one scale or a scale for each element; else `none`
+    none,    ///< the scales belong to the whole tensor
 };
 
 /// The names of a quantised tensor and of its scales.
@@ -29,15 +29,15 @@ struct scale_rule {
     std::string_view scales; ///< the ending of the scales' key
     scale_axes axes = scale_axes::leading;
     bool is_packed = false; ///< one element may hold several values, so any ratio may be right
-    index_t block = 0;      ///< the usual extent of a block; 0: there is none
-    bool is_aside = false;  ///< for one tensor alone, so that a fused tensor may lack it
+    index_t block = 0;      ///< the usual extent of a block, or 0
+    bool is_aside = false;  ///< belongs to one tensor: a fused tensor may lack it
 };
 
 /// The conventions of quantised checkpoints.
 ///
-/// Blocks, groups and packing factors follow from the extents of the two tensors; if these leave
-/// several open, `quantization_config` of the model's configuration decides (`weight_block_size`,
-/// `group_size`), then `block` here, then powers of two.
+/// The extents of the two tensors determine blocks, groups and packing factors. If several are
+/// possible, the model's `quantization_config` decides (`weight_block_size`, `group_size`), then
+/// `block` here, then powers of two.
 ///
 /// \par Source  the keys in checkpoints of DeepSeek-V3 (`weight_scale_inv`), DeepSeek-V4 (`scale`),
 ///              gpt-oss (`_blocks`, `_scales`), compressed-tensors, ModelOpt (`weight_scale_2`),
@@ -119,7 +119,7 @@ inline constexpr scale_rule scale_rules[] = {
     {".weight", ".weight_format", scale_axes::none, false, 0, true},
 };
 
-/// `key` with another ending in place of `ending`; std::nullopt if it does not end so.
+/// `key` with `other` in place of `ending`; std::nullopt if `key` does not end in `ending`.
 inline std::optional<std::string> with_ending(std::string_view key, std::string_view ending,
                                               std::string_view other) {
     if (!key.ends_with(ending) || key.size() == ending.size())
@@ -127,7 +127,7 @@ inline std::optional<std::string> with_ending(std::string_view key, std::string_
     return std::string(key.substr(0, key.size() - ending.size())).append(other);
 }
 
-/// Blocks of a tensor and its scales along one axis.
+/// The extent of a block and its number of scales, along one axis.
 struct axis_form {
     index_t block = 0;
     index_t count = 0;
@@ -145,12 +145,12 @@ inline vector<index_t> likely_blocks(scale_rule const& rule, std::size_t axis, s
     return likely;
 }
 
-/// Whether blocks of that extent give that number of scales; the last block may be shorter.
+/// Whether blocks of extent `block` have `scales` scales; the last block may be shorter.
 inline bool is_block(index_t block, index_t extent, index_t scales) {
     return block > 0 && extent / block + (extent % block != 0) == scales;
 }
 
-/// The power of two that is the extent of a block, the likeliest first; 0 if there is none.
+/// The likeliest power of two that may be the extent of a block; 0 if there is none.
 inline index_t power_of_two(index_t extent, index_t scales) {
     for (index_t const block : {128, 64, 32, 16, 256, 512, 1024, 8, 4, 2})
         if (is_block(block, extent, scales))
@@ -158,13 +158,13 @@ inline index_t power_of_two(index_t extent, index_t scales) {
     return 0;
 }
 
-/// How `scales` scales correspond to `extent` elements, if an element of either holds several
-/// values.
+/// How `scales` scales correspond to `extent` elements, if an element of either tensor may hold
+/// several values.
 inline axis_form packed_along(index_t extent, index_t scales) {
     bool const is_whole_number = extent % scales == 0;
     index_t const power = power_of_two(extent, scales);
     if (power > 0 && is_whole_number && extent / scales != power)
-        return {0, scales}; // groups of 3 bits, or a short last group: all scales are safe
+        return {0, scales}; // groups of 3 bits or a short last group: any scale may apply
     if (power > 0)
         return {power, 1};
     index_t const common = std::gcd(extent, scales);
@@ -207,7 +207,7 @@ inline std::optional<block_form> form_from(std::size_t first, index_vector const
         bool const is_of_parts =
             !has_blocks && scales[i] > 1 && scales[i] % std::max(shape[axis], index_t{1}) != 0;
         auto const along =
-            is_of_parts ? std::optional(axis_form{0, scales[i]}) // of any extent
+            is_of_parts ? std::optional(axis_form{0, scales[i]}) // parts of any extent
                         : form_along(shape[axis], scales[i], rule,
                                      has_blocks ? likely_blocks(rule, axis, shape.size(), said)
                                                 : vector<index_t>());
@@ -227,8 +227,8 @@ inline bool fits_plainly(index_vector const& shape, index_vector const& scales) 
     return true;
 }
 
-/// The first axis of a tensor that the axes of its scales correspond to. Several scales in a row do
-/// not belong to the rule's axis if only another axis has that number of elements.
+/// The first axis of a tensor to which the axes of its scales correspond. A vector of scales does
+/// not belong to the rule's axis if exactly one other axis has that extent.
 ///
 /// \pre `scales` has no more axes than `shape`
 inline std::size_t first_scaled_axis(scale_rule const& rule, index_vector const& shape,
@@ -292,7 +292,7 @@ RESHARD_DECL std::string pattern_of_scales(std::string const& scales, catalog co
     return {};
 }
 
-/// A quantised tensor of a layout and its scales, by number.
+/// The numbers, in a layout, of a quantised tensor and its scales.
 struct found_scales {
     scale_rule const* rule = nullptr;
     std::size_t tensor = 0;

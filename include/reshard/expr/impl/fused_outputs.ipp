@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// The attributes of a macro, with another axis.
+/// Replaces the axis among a macro's attributes.
 inline std::string with_axis(std::string_view macro, index_t axis) {
     std::string text;
     while (!macro.empty()) {
@@ -31,7 +31,7 @@ inline std::string with_axis(std::string_view macro, index_t axis) {
     return text + "axis=" + std::to_string(axis);
 }
 
-/// The facts of a fused tensor, for a tensor with the fused axis at another position.
+/// The facts about a fused tensor after its fused axis became axis `axis`.
 inline fused_tensor along_axis(fused_tensor tensor, index_t axis) {
     if (axis != tensor.axis && !tensor.macro.empty())
         tensor.macro = with_axis(tensor.macro, axis);
@@ -39,8 +39,8 @@ inline fused_tensor along_axis(fused_tensor tensor, index_t axis) {
     return tensor;
 }
 
-/// The facts of a piece's source, if the piece has all of its fused axis, as an axis of the output;
-/// std::nullopt for other pieces.
+/// The facts about a piece's fused source, if the piece has all of the fused axis and the output
+/// keeps it as an axis; otherwise std::nullopt.
 inline std::optional<fused_tensor> fused_source(piece const& piece, expression const& output,
                                                 source_list const& sources,
                                                 fused_tensors const& tensors) {
@@ -57,7 +57,7 @@ inline std::optional<fused_tensor> fused_source(piece const& piece, expression c
     return along_axis(match->second, static_cast<index_t>(*axis));
 }
 
-/// Whether all zeros of an output make up whole columns along an axis.
+/// Whether the zeros of an output fill whole columns along an axis.
 inline bool has_whole_zeros(expression const& value, std::size_t axis) {
     for (std::size_t i = 0; i < value.pieces.size(); ++i)
         if (value.pieces.source(i) == zero_source &&
@@ -66,8 +66,8 @@ inline bool has_whole_zeros(expression const& value, std::size_t axis) {
     return true;
 }
 
-/// Declares the facts of an output that is made of fused tensors of the source, all fused in the
-/// same way, and perhaps of zeros, unless a macro has declared them.
+/// Declares the facts about an output that consists of source tensors fused in the same way, and
+/// perhaps of zeros. The declaration of a macro has priority.
 inline void carry(mapping& program, mapping_output const& output, fused_tensors const& tensors) {
     if (program.fused().contains(output.key))
         return;
@@ -96,9 +96,9 @@ RESHARD_DECL void carry_fused(mapping& program, layout const& source) {
                 program.fuse(relation.companion, match->second);
 }
 
-/// The fault in how a target cuts a fused tensor, and its consequence.
+/// Describes the wrong cut of a fused tensor by a target, and its consequence.
 ///
-/// \param box a shard that is not one of its parts
+/// \param box a shard that is not one of the tensor's parts
 inline std::string cut_text(catalog_entry const& wanted, std::size_t axis,
                             std::optional<box> const& box) {
     index_t const parts = wanted.parts[axis];
@@ -161,13 +161,13 @@ RESHARD_DECL void check_fused(mapping const& program, layout const& target) {
              "it");
 }
 
-/// How many elements of each part of a fused tensor of the source an output has.
+/// The number of elements that an output takes from each part of a fused source tensor.
 struct parts_taken {
     key_id source;
     fused_tensor const* made;
     member_places members;
     vector<index_t> elements; ///< of each part
-    bool crosses = false;     ///< a piece has elements of several tensors, or parts
+    bool crosses = false;     ///< a piece has elements of several tensors or parts
     index_t first = 0;        ///< the first index along the axis
     bool is_sized = false;    ///< the extents of its tensors are known
 
@@ -195,7 +195,7 @@ public:
                 followed_.emplace(relation.companion, relation.key);
     }
 
-    /// How much of the parts of each fused tensor an output has.
+    /// The number of elements that an output takes from the parts of each fused tensor.
     vector<parts_taken> taken_by(expression const& value) const {
         vector<parts_taken> taken;
         for (std::size_t i = 0; i < value.pieces.size(); ++i) {
@@ -206,7 +206,7 @@ public:
         return taken;
     }
 
-    /// Whether an output alternates the tensors of a fused tensor, and no macro took them apart.
+    /// Whether an output alternates the tensors of a fused tensor that no macro took apart.
     ///
     /// \pre each piece has elements of only one of these tensors
     bool are_in_turns(mapping_output const& output, parts_taken const& taken) const {
@@ -223,7 +223,7 @@ public:
         return false;
     }
 
-    /// The fault of an output if the tensor that it follows was taken apart into other parts.
+    /// Describes an output that follows a tensor which macros took apart into other parts.
     std::optional<std::string> find_other_parts(mapping_output const& output) const {
         auto const followed = followed_.find(output.key);
         if (followed == followed_.end())
@@ -245,7 +245,7 @@ public:
     }
 
 private:
-    /// Whether a tensor divides into its parts: several, and not more than a job has ranks.
+    /// Whether a tensor has several equal parts, and no more of them than a job has ranks.
     static bool has_parts(index_vector const& shape, fused_tensor const& tensor) {
         constexpr index_t most = 1 << 20;
         auto const axis = static_cast<std::size_t>(tensor.axis);
@@ -270,7 +270,7 @@ private:
         return member_pieces;
     }
 
-    /// Whether macros took apart all parts of a fused tensor in an output or its parameter.
+    /// Whether macros took a fused tensor apart correctly for an output or for its parameter.
     bool is_taken_apart(std::string const& output, parts_taken const& taken) const {
         index_t const extent = sources_[taken.source].shape[axis(taken.source)];
         auto const sizes = member_sizes(*taken.made, extent);
@@ -323,7 +323,7 @@ private:
     fused_tensors const& known_;
     taken_apart_lists const& apart_;
     vector<fused_tensor const*> made_;                           ///< null: not fused
-    std::map<std::string_view, std::string_view> followed_ = {}; ///< the parameter, by its state
+    std::map<std::string_view, std::string_view> followed_ = {}; ///< parameters by their states
 };
 
 /// `24 elements of each of the parts 0 to 1, none of the parts 2 to 3`.
@@ -342,7 +342,7 @@ inline std::string taken_text(vector<index_t> const& elements) {
     return text;
 }
 
-/// The outputs that have elements of a fused tensor, in their order, as names of a statement.
+/// The outputs that take elements from a fused tensor, in order, as names for a statement.
 inline std::string receivers_of(mapping const& program, fused_sources const& sources,
                                 parts_taken const& from) {
     vector<std::pair<index_t, std::string>> receivers;
@@ -359,7 +359,7 @@ inline std::string receivers_of(mapping const& program, fused_sources const& sou
                : operands_of(from.made->macro);
 }
 
-/// The fault in how much of a fused tensor's parts an output has.
+/// Describes why it is wrong how much an output takes from the parts of a fused tensor.
 inline std::string taken_fault(mapping const& program, fused_sources const& sources,
                                std::string const& output, parts_taken const& taken) {
     mapping_source const from = program.sources()[taken.source];

@@ -23,12 +23,13 @@ RESHARD_DECL bool lies_in(box const& region, index_vector const& shape) {
     return true;
 }
 
-/// A box that exceeds its tensor, in words: its ends need not fit 64 bits.
+/// Describes a box that exceeds its tensor; the ends of the box may exceed 64 bits.
 inline std::string extent_text(box const& region) {
     return words("a box of ", region.shape, " at ", region.offset);
 }
 
-/// The fault of one piece and its source, or std::nullopt; its text follows the target's key.
+/// Describes why a piece does not fit its source, or std::nullopt; the text follows the target's
+/// key.
 inline std::optional<piece_fault> find_source_fault(piece const& p, source_list const& sources) {
     if (p.source == zero_source)
         return std::nullopt;
@@ -105,7 +106,7 @@ RESHARD_DECL std::optional<data_type> find_rounding(piece const& p) {
     return std::nullopt;
 }
 
-/// Notes which source elements the pieces of a tensor use; a piece that fits no source is skipped.
+/// Records which source elements a tensor's pieces use; skips a piece that fits no source.
 inline void add_usage(vector<source_usage>& usages, source_list const& sources,
                       expression const& value) {
     for (std::size_t i = 0; i < value.pieces.size(); ++i) {
@@ -121,7 +122,7 @@ inline void add_usage(vector<source_usage>& usages, source_list const& sources,
     }
 }
 
-/// The boxes of a tensor that share no elements with `boxes`; of many, the first ones and one more.
+/// The boxes of a tensor that share no elements with `boxes`; at most the first five.
 inline vector<box> gaps_of(index_vector const& shape, box_list boxes) {
     constexpr std::size_t most = 4;
     vector<box> gaps;

@@ -115,7 +115,7 @@ namespace detail {
 RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
     std::uint64_t const digest =
         digest_of_all(program.sources(), program.outputs(), program.removed());
-    vector<relation> copies; // these are compared; other relations have no effect
+    vector<relation> copies; // relations that are compared; other relations have no effect
     for (relation const& relation : program.relations())
         if (relation.is_compared())
             copies.push_back(relation);
@@ -142,8 +142,8 @@ inline char const* unfit_piece(piece const& part, expression const& output,
     return nullptr;
 }
 
-/// \throws error with errc::bad_layout if the pieces do not make up a tensor: within its bounds,
-///         and each element once
+/// \throws error with errc::bad_layout unless the pieces cover each element of the tensor once, and
+///         stay within its bounds
 inline void check_pieces_of(mapping_output const& output, source_list const& sources) {
     piece_list const& pieces = output.value.pieces;
     for (std::size_t i = 0; i < pieces.size(); ++i)

@@ -17,7 +17,7 @@
 
 namespace reshard::detail {
 
-/// A piece of an output that has elements of one tensor of a fused tensor.
+/// A piece of an output with elements of only one of the tensors that were fused.
 struct member_piece {
     index_t member = 0;
     index_t part = 0;
@@ -32,7 +32,7 @@ inline bool overlap_beside(box const& a, box const& b, std::size_t axis) {
     return true;
 }
 
-/// Whether tensors alternate along an axis of an output, as along the fused axis `along`.
+/// Whether tensors alternate along an axis of an output, as they do along the fused axis `along`.
 inline bool are_in_turns(vector<member_piece>& pieces, std::size_t axis, std::size_t along) {
     std::ranges::sort(pieces, {}, [&](auto const& element) { return element.target.offset[axis]; });
     auto const is_behind = [&](member_piece const& a, member_piece const& b) {
@@ -60,12 +60,12 @@ inline bool are_in_turns(vector<member_piece>& pieces, std::size_t axis, std::si
     return false;
 }
 
-/// Whether the fused axis `along` was split into parts and their rows: on one line along `axis`, an
-/// output has several rows of one tensor and rows of another, and rows of other parts are on other
-/// lines.
+/// Whether the output has the fused axis `along` as two axes: the parts and their rows. Then one
+/// line along `axis` has several rows of one tensor and rows of another; other lines have the rows
+/// of other parts.
 inline bool are_parts_on_lines(vector<member_piece> const& pieces, std::size_t axis,
                                std::size_t along) {
-    std::set<std::pair<index_t, index_t>> pairs; // one piece of a tensor and part is enough
+    std::set<std::pair<index_t, index_t>> pairs; // one piece for each tensor and part is enough
     for (member_piece const& piece : pieces) {
         if (!pairs.emplace(piece.member, piece.part).second)
             continue;
@@ -84,7 +84,8 @@ inline bool are_parts_on_lines(vector<member_piece> const& pieces, std::size_t a
     return false;
 }
 
-/// \param is_sized whether the tensors are known, not only that each part has rows of every tensor
+/// \param is_sized whether the tensors' extents are known, not only that each part has rows of
+///        every tensor
 inline bool are_interleaved(vector<member_piece>& pieces, std::size_t axis, std::size_t along,
                             bool is_sized) {
     return are_in_turns(pieces, axis, along) ||

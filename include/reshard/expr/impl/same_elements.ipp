@@ -12,12 +12,12 @@
 #include <utility>
 
 /// \file
-/// Whether a tensor has the elements that are expected, however its pieces are cut.
+/// Compares the elements of two tensors whose pieces may be cut differently.
 
 namespace reshard::detail {
 
-/// The loops over a piece's elements, as extents and distances in the source: in the order of the
-/// target, and as few as possible.
+/// The fewest loops over a piece's elements in the order of the target, as extents and distances in
+/// the source.
 inline vector<std::pair<index_t, index_t>> loops_of(piece const& p, index_vector const& from) {
     index_vector const steps = p.order.apply(
         factor_strides(row_major_strides(from), p.order.undo(p.extent), p.joins.source));
@@ -33,7 +33,7 @@ inline vector<std::pair<index_t, index_t>> loops_of(piece const& p, index_vector
     return loops;
 }
 
-/// Whether two pieces take the same elements of a source of shape `from` in the box that they
+/// Whether two pieces read the same elements of a source of shape `from` for the box that they
 /// share.
 inline bool reads_same_elements(piece const& a, piece const& b, index_vector const& from) {
     auto const common = intersect(a.target_box(), b.target_box());
@@ -52,7 +52,7 @@ inline bool reads_same_elements(piece const& a, piece const& b, index_vector con
     return is_identical;
 }
 
-/// Whether a tensor has the elements that are expected, perhaps in another data type.
+/// Whether a tensor has the expected elements, perhaps in another data type.
 inline bool is_made_as(expression const& expected, expression const& expression,
                        source_list const& sources) {
     if (expected.shape != expression.shape)

@@ -15,8 +15,8 @@
 
 namespace reshard::detail {
 
-/// The form that relates scales of a given shape to a tensor, if they have more or fewer axes of
-/// extent 1 than the form says; std::nullopt if they differ otherwise.
+/// The form that relates scales of a given shape to a tensor. The scales may have more or fewer
+/// axes of extent 1 than `form`; std::nullopt if they differ otherwise.
 inline std::optional<block_form> with_axes_of(block_form form, index_vector const& shape,
                                               index_vector const& scales) {
     std::size_t used = 0;
@@ -44,13 +44,13 @@ inline bool is_one_scale(block_form const& form) {
     return true;
 }
 
-/// The form in which a single scale along an axis belongs to a block of all elements. Tensors whose
-/// scales have that form may be joined along that axis.
+/// Gives a single scale along an axis a block of all elements there. Tensors whose scales have such
+/// a form may be joined along that axis.
 inline block_form in_whole_blocks(block_form form, index_vector const& shape) {
     bool const is_one = is_one_scale(form);
     for (std::size_t axis = 0; axis < form.ndim(); ++axis)
         if (form.block[axis] == 0 && form.count_of(axis) > 1)
-            return form; // these belong to the tensor as a whole
+            return form; // these scales belong to the whole tensor
     for (std::size_t axis = 0; axis < form.ndim(); ++axis)
         if (form.block[axis] == 0 && (is_one || form.count_of(axis) == 1)) {
             form.block[axis] = std::max(shape[axis], index_t{1});
@@ -60,7 +60,7 @@ inline block_form in_whole_blocks(block_form form, index_vector const& shape) {
     return form;
 }
 
-/// The extents of scales that have each axis of their tensor.
+/// The extents of scales that have every axis of their tensor.
 inline index_vector scales_of_all_axes(block_form form, index_vector const& shape) {
     for (index_t& count : form.count)
         count = std::max(count, index_t{1});
@@ -74,7 +74,7 @@ enum class scales_read : std::uint8_t {
     other_axes,
 };
 
-/// \pre both are forms of scales of that shape
+/// \pre both forms are for scales of that shape
 inline scales_read how_read(block_form const& form, block_form const& read,
                             index_vector const& scales) {
     auto match = scales_read::right;

@@ -59,7 +59,7 @@ public:
         return match == numbers_.end() ? zero_source : match->second;
     }
 
-    /// The tensors of the source that an output has elements of, in the order of their numbers.
+    /// The source tensors from which an output takes elements, in the order of their numbers.
     static numbers sources_of(expression const& value) {
         numbers ids;
         for (std::size_t i = 0; i < value.pieces.size(); ++i)
@@ -87,7 +87,7 @@ public:
         });
     }
 
-    /// Whether scales come in the order of the tensors that an output is made of.
+    /// Whether scales are in the order of the tensors that an output is made of.
     bool are_in_order(mapping_output const& output, mapping_output const& scales,
                       scale_rule const& rule) const {
         numbers ids = sources_in_order(output.value);
@@ -100,8 +100,7 @@ public:
     /// The scales that an output needs. Joined tensors may each have one scale along the axis of
     /// the join; `scales` then has to be made of all these scales.
     ///
-    /// \throws error if the scales cannot follow; errc::overlap if an element would have several
-    ///         scales
+    /// \throws error if the scales cannot follow; errc::overlap if an element had several scales
     made_scales expected(mapping_output const& output, mapping_output const& scales,
                          scale_rule const& rule) const {
         numbers const ids = sources_of(output.value);
@@ -147,13 +146,13 @@ private:
                 source_.shape_of(source_.tensors[scales->tensor]), scales->form};
     }
 
-    /// Whether the companions list the groups of input channels, and these are in their order. Then
-    /// they are equal for tensors that are joined along another axis.
+    /// Whether the companions list the groups of input channels in order. Such lists are equal for
+    /// tensors that are joined along another axis.
     bool is_plain_index(scale_rule const& rule) const {
         return rule.scales.ends_with("g_idx") && !source_.quantised.is_reordered;
     }
 
-    /// The source tensors that an output has elements of, each once, in the order of their
+    /// The source tensors from which an output takes elements, each once, in the order of their
     /// positions.
     static numbers sources_in_order(expression const& value) {
         vector<std::pair<index_vector, key_id>> places;

@@ -28,7 +28,7 @@ inline bool is_called_scales(std::string_view name) {
         [&](std::string_view word) { return lower.find(word) != lower.npos; });
 }
 
-/// Whether a tensor is likely to be a weight in few bits; 32-bit tensors may also hold positions.
+/// Whether a tensor is likely to be a weight of few bits; 32-bit tensors may also hold positions.
 inline bool is_likely_quantised(tensor_layout const& tensor) {
     std::string_view const name =
         std::string_view(tensor.key).substr(tensor.key.find_last_of("./") + 1);
@@ -83,7 +83,7 @@ private:
         return key.substr(0, key.find_last_of("./") + 1);
     }
 
-    /// The quantised tensor that a key named like scales belongs to; empty if there is none.
+    /// The quantised tensor to which a key that resembles scales belongs; empty if there is none.
     std::string_view owner_of(std::string_view key) const {
         for (std::size_t size = key.size(); size-- > 1;)
             if (auto const match = quantised_.find(key.substr(0, size));
@@ -117,8 +117,8 @@ private:
                 pairs_.emplace(owner, tensor.key);
     }
 
-    /// How an output differs from its source tensor, so that it may need other scales; empty if it
-    /// does not differ.
+    /// Describes how an output differs from its source tensor, so that it may need other scales;
+    /// empty if the two do not differ.
     std::string what_is_wrong(mapping_output const& output, key_id id) const {
         std::string const from(program_.sources().key(id));
         auto const scales = pairs_.find(from);
@@ -153,7 +153,7 @@ private:
     std::unordered_set<std::string_view> related_; ///< outputs that have scales
     std::unordered_map<std::string_view, std::size_t> quantised_;
     std::unordered_map<std::string_view, vector<std::string_view>> by_module_;
-    std::unordered_map<std::string_view, std::string_view> pairs_; ///< scales by their tensors
+    std::unordered_map<std::string_view, std::string_view> pairs_; ///< tensors with their scales
 };
 
 RESHARD_DECL std::optional<scale_finding>

@@ -23,19 +23,18 @@
 
 namespace reshard::detail {
 
-/// The file that is written last, and lists the items.
+/// The name of the metadata file, which is written last and lists the items.
 inline constexpr std::string_view dcp_metadata_name = ".metadata";
 
-/// A file with numbered items. It is read when one of its shards is read.
+/// A file with numbered items. It is read when one of its shards is needed.
 struct dcp_file {
     std::string name;
-    vector<byte_run> items;                  ///< of the file
-    std::map<std::size_t, std::string> keys; ///< of the items that are in a safetensors file
+    vector<byte_run> items;                  ///< their ranges in the file
+    std::map<std::size_t, std::string> keys; ///< the keys of items that are in a safetensors file
 
     /// The positions of the elements of a shard.
     ///
-    /// \throws error with errc::corrupt_file if the item is not the shard that the metadata
-    ///         describe
+    /// \throws error with errc::corrupt_file if the item and the metadata describe different shards
     RESHARD_DECL strided_bytes find(file_store::file const& opened, shown_shard const& expected,
                                     std::size_t number) const;
 
@@ -43,21 +42,21 @@ private:
     RESHARD_DECL file_tensor tensor(file_store::file const& opened, std::size_t number) const;
 };
 
-/// Opens the checkpoint of that `.metadata`. Reads the values that are not tensors in the files
-/// beside it, to find the opaque ones. The position of a shard's elements in its item is read with
-/// the item.
+/// Opens the checkpoint with that `.metadata` file. Reads the values that are not tensors, in the
+/// files beside it, to find the opaque values. The position of a shard's elements in its item is
+/// only read with the item.
 ///
 /// \throws error with errc::corrupt_file for metadata that contradict themselves, or ask for bytes
 ///         that a file does not have; errc::missing_file for a file that does not exist;
 ///         errc::unsupported for contents that metadata of torch 2.0 to 2.15 do not have, and for
 ///         items that an extension transformed
 /// \par Source torch.distributed.checkpoint, `FileSystemWriter` of torch 2.0 to 2.15; there any
-///             pickle is run
+///             pickle is executed
 RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& metadata);
 
-/// Files that hold the layout in the native format of torch.distributed.checkpoint, each different
-/// shard once. Rank `R` has the file `__R_0.distcp`. Objects are in the first file.
+/// Plans files of the layout in the native format of torch.distributed.checkpoint. Each different
+/// shard is written once. Rank `R` has the file `__R_0.distcp`. Objects are in the first file.
 ///
 /// Names of tensors are not split: in `planner_data`, the path of a name is the name itself.
 ///

@@ -16,14 +16,14 @@
 
 namespace reshard::detail {
 
-/// The tensors of a `.gguf` file. Shapes are in our order, the slowest axis first. The file has the
+/// The tensors of a `.gguf` file. Shapes are in our order, slowest axis first; the file has the
 /// opposite order.
 ///
 /// Tensors of quantised types are listed as unread, and the values of the header as objects.
 ///
 /// \throws error with errc::corrupt_file for a file that ends early, for lengths and positions
-///         beyond it, and for a name that occurs twice; errc::unsupported for other versions than 2
-///         and 3; it names the file and the position
+///         beyond its end, and for a name that occurs twice; errc::unsupported for versions other
+///         than 2 and 3; it names the file and the position
 /// \par Source the specification of GGUF in the repository ggml, version 3
 RESHARD_DECL opened_checkpoint open_gguf(std::shared_ptr<file_store const> files,
                                          std::filesystem::path const& path);
@@ -34,7 +34,7 @@ RESHARD_DECL vector<std::filesystem::path> find_gguf_files(file_store const& fil
 
 /// Opens the model in the `.gguf` files of a directory.
 ///
-/// \throws error also with errc::missing_file if a file says that there are more
+/// \throws error also with errc::missing_file if a file says that other files belong to the model
 RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store const> files,
                                                    std::filesystem::path const& directory);
 

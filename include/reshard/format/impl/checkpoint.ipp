@@ -40,21 +40,21 @@ namespace detail {
 /// The kind of a path.
 enum class checkpoint_kind {
     file,    ///< one safetensors file
-    index,   ///< a directory with an index; the path is the index's
+    index,   ///< a directory with an index; the path is the index
     single,  ///< a directory with `model.safetensors`
-    unified, ///< a directory with optimizer state or master weights too; the path is its own
+    unified, ///< a Unified Checkpoint; the path is the directory
     sharded, ///< a directory with other safetensors files
 };
 
 /// A kind, and the files that are opened first.
 struct checkpoint_files {
     checkpoint_kind kind{};
-    vector<std::filesystem::path> paths; ///< sorted by name; at least one
+    vector<std::filesystem::path> paths; ///< one or several, sorted by name
 
     bool operator==(checkpoint_files const&) const = default;
 };
 
-/// The files found instead of a checkpoint.
+/// Describes the files that were found instead of a checkpoint.
 inline std::string found_instead(vector<std::filesystem::path> const& paths) {
     constexpr std::size_t most = 3;
     if (paths.empty())
@@ -75,8 +75,8 @@ inline std::string names_among(vector<std::filesystem::path> const& paths, auto&
     return names.empty() ? "" : first_and_more("'" + names.front() + "'", names.size());
 }
 
-/// The missing metadata file of a directory with shards of torch or of PaddlePaddle; empty for any
-/// other directory.
+/// The name of the missing metadata file of a directory with shards of torch or of PaddlePaddle;
+/// empty for any other directory.
 ///
 /// \par Source file names of torch.distributed.checkpoint, `__RANK_NUMBER.distcp`, and of Flex
 ///             Checkpoint, `RANK_SAVE.distcp` with `SAVE.metadata`
@@ -106,8 +106,8 @@ inline std::string lost_metadata(vector<std::filesystem::path> const& paths) {
            "; give another checkpoint";
 }
 
-/// The fault of a directory that has only some files of a checkpoint; empty for any other
-/// directory.
+/// Describes the fault of a directory that has only some files of a checkpoint; empty for
+/// any other directory.
 inline std::string lost_part(file_store const& files, std::filesystem::path const& directory,
                              vector<std::filesystem::path> const& paths) {
     if (std::string text = lost_metadata(paths); !text.empty())
@@ -171,7 +171,7 @@ inline checkpoint_files find_in_directory(file_store const& files,
     fail(errc::unsupported, directory.string(), ": ", no_checkpoint(files, directory, list));
 }
 
-/// Refuses a file that describes other files beside it, and a file that another one describes.
+/// Refuses a file that describes other files beside it, and a file that another file describes.
 inline void check_stands_alone(file_store const& files, std::filesystem::path const& path) {
     std::filesystem::path const around = in_directory(path).parent_path();
     auto const format = detect_format(files, around);
@@ -183,8 +183,7 @@ inline void check_stands_alone(file_store const& files, std::filesystem::path co
 /// The checkpoint at `path`.
 ///
 /// \throws error with errc::missing_file if the path does not exist, with errc::unsupported if it
-///         is not a
-///         checkpoint; it describes the path
+///         is not a checkpoint; it describes the path
 inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem::path const& path,
                                         std::string_view from) {
     if (!exists(files, path))
@@ -226,7 +225,7 @@ inline void check_asked(file_store const& files, std::filesystem::path const& pa
          lost.empty() ? no_checkpoint(files, path, list) : lost);
 }
 
-/// Refuses tensors of ranks that are incomplete, or whose copies differ between ranks.
+/// Refuses incomplete tensors of ranks, and tensors whose copies differ between ranks.
 inline void check_parts(opened_checkpoint const& opened) {
     checkpoint_metadata const& metadata = opened.metadata;
     for (auto const& [key, text] : opened.incomplete)
@@ -258,7 +257,7 @@ RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const>
     return std::move(*opened);
 }
 
-/// The selected part of a checkpoint.
+/// Opens the selected part of a checkpoint.
 inline opened_checkpoint open_selected(std::shared_ptr<file_store const> files,
                                        std::filesystem::path const& path,
                                        safetensors_options const& options) {

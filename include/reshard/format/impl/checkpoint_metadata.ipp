@@ -20,7 +20,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The order in which the keys of tensors ascend.
+/// The indices of the tensors, in ascending order of keys.
 inline vector<std::uint32_t> order_of_keys(vector<checkpoint_tensor> const& tensors) {
     vector<std::uint32_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
@@ -29,7 +29,7 @@ inline vector<std::uint32_t> order_of_keys(vector<checkpoint_tensor> const& tens
     return order;
 }
 
-/// Puts number `order[i]` in place `i`, without a second list.
+/// Moves tensor `order[i]` to index `i`, without a second list.
 inline void put_in_order(vector<checkpoint_tensor>& tensors, vector<std::uint32_t> order) {
     for (std::uint32_t first = 0; first < order.size(); ++first) {
         checkpoint_tensor moved = std::move(tensors[first]);
@@ -50,8 +50,8 @@ RESHARD_DECL void sort_by_key(vector<checkpoint_tensor>& tensors) {
         put_in_order(tensors, order_of_keys(tensors));
 }
 
-/// The numbers of ranks after `shard-` in the names of files; empty if a name has none, or if each
-/// file has a different number.
+/// The rank of each file, from the number after `shard-` in its name. Empty if a name has no
+/// number, or if each file has a different number.
 inline vector<holder_t> ranks_of(vector<checkpoint_file> const& files) {
     constexpr std::string_view prefix = "shard-";
     vector<holder_t> ranks;
@@ -64,7 +64,7 @@ inline vector<holder_t> ranks_of(vector<checkpoint_file> const& files) {
                 std::errc();
         if (!is_numbered)
             return {};
-        ranks.push_back(rank > 0 ? rank - 1 : 0); // files count from 1
+        ranks.push_back(rank > 0 ? rank - 1 : 0); // file names count from 1
     }
     vector<holder_t> sorted = ranks;
     std::ranges::sort(sorted);

@@ -70,7 +70,8 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
     plan.ranks.push_back(contents.rank);
 }
 
-/// Sorts the tensors and joins those with equal keys. Their shards stay in the order of the files.
+/// Sorts the tensors, and joins tensors with equal keys. Their shards stay in the order of the
+/// files.
 inline void join_tensors(vector<checkpoint_tensor>& tensors) {
     auto const before = [](auto const& a, auto const& b) { return a.key < b.key; };
     if (!std::is_sorted(tensors.begin(), tensors.end(), before))
@@ -85,7 +86,7 @@ inline void join_tensors(vector<checkpoint_tensor>& tensors) {
     tensors.resize(joined);
 }
 
-/// The files of a rank's shards.
+/// The files for the shards of a rank.
 inline vector<file_contents> files_of(holder_t rank, vector<file_shard> shards) {
     vector<file_contents> files;
     for (auto& of_file : split_by_key(std::move(shards)))
@@ -93,7 +94,8 @@ inline vector<file_contents> files_of(holder_t rank, vector<file_shard> shards) 
     return files;
 }
 
-/// The texts in every file's metadata: the user's texts, and how tensors were fused, if any were.
+/// The texts for every file's metadata: the user's texts, and a text about fused tensors if there
+/// are any.
 inline std::map<std::string, std::string> texts_of(file_choices const& choices) {
     auto texts = choices.texts;
     if (!choices.fused.empty())
@@ -101,8 +103,8 @@ inline std::map<std::string, std::string> texts_of(file_choices const& choices) 
     return texts;
 }
 
-/// Distributes the shards of a rank over `count` files, or more if a key needs them. No file is
-/// empty. Each shard, the largest first, goes into the smallest file that does not have its key.
+/// Distributes the shards of a rank over `count` files, or more files if a key needs them. No file
+/// is empty. Each shard, the largest first, goes into the smallest file that does not have its key.
 inline vector<file_contents> spread_over(vector<file_contents> const& files, std::size_t count) {
     vector<file_shard const*> shards;
     for (file_contents const& contents : files)
@@ -184,7 +186,7 @@ inline vector<file_contents> huggingface_files(catalog const& tensors, vector<in
     return files;
 }
 
-/// Adds files of whole tensors, and an index if needed, to a plan with the other data.
+/// Adds files of whole tensors, and an index if needed, to a plan that has all other data.
 inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t most_bytes,
                                   file_choices const& choices) {
     if (!choices.texts.empty())
@@ -196,7 +198,7 @@ inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t
         total = checked_add(total, bytes.back(), "the bytes of all tensors");
     }
     auto files = huggingface_files(tensors, bytes, most_bytes);
-    tensors = {}; // for a million tensors, a quarter of the memory of planning
+    tensors = {}; // for a million tensors, this frees a quarter of the memory of planning
     plan.metadata.aliases = choices.aliases;
     plan.metadata.metadata = choices.texts;
     plan.metadata.metadata.emplace("format", "pt");
@@ -231,7 +233,7 @@ RESHARD_DECL checkpoint_plan plan_file(catalog tensors, file_choices const& choi
                       choices);
 }
 
-/// The id of a save of these headers and digests.
+/// The id of a save with these headers and digests.
 inline std::string save_id_of(checkpoint_plan const& plan, vector<chunk_digests> const& digests,
                               std::string_view salt) {
     vector<std::string> texts;
@@ -271,13 +273,13 @@ digests_of_shards(checkpoint_metadata const& metadata, vector<chunk_digests> con
     return digests;
 }
 
-/// A file of a save whose header begins it.
+/// Adds the digest of a file's header to the record's entry for the file.
 inline recorded_file recorded_with(std::string_view header, recorded_file file) {
     file.header_digest = digest_of_bytes(std::as_bytes(std::span(header).subspan(8)));
     return file;
 }
 
-/// Gives the files of a delta their headers, and the record its entries for them.
+/// Makes the headers of a delta's files, and the record's entries for these files.
 inline void seal_delta(sealed_checkpoint& sealed, save_record& record, record_delta delta) {
     for (recorded_file& file : delta.files) {
         sealed.delta_headers.push_back(delta_header(sealed.save, file.bytes - delta_data_offset));

@@ -39,12 +39,12 @@ inline bool exists(file_store const& files, std::filesystem::path const& path) {
     return files.find(path) != file_store::kind::nothing;
 }
 
-/// The digests in a file of its tensors, in the order of their data, if it has any.
+/// The digests of a file's tensors, in the order of their data, if the file has digests.
 class file_digests {
 public:
     /// Refers to the header.
     ///
-    /// \throws error with errc::corrupt_file that names `file`; so do all its functions
+    /// \throws error with errc::corrupt_file that names `file`; all other functions throw it too
     file_digests(safetensors_header const& header, std::string file) : file_(std::move(file)) {
         auto const text = header.metadata.find(std::string(chunk_digests_name));
         if (text != header.metadata.end())
@@ -53,7 +53,7 @@ public:
     file_digests(file_digests const&) = delete;
     file_digests& operator=(file_digests const&) = delete;
 
-    /// 0: the file has none.
+    /// The bytes per chunk; 0 if the file has no digests.
     std::uint64_t chunk_bytes() const { return reader_ ? reader_->chunk_bytes() : 0; }
 
     /// The digests of the next tensor.
@@ -82,7 +82,7 @@ public:
     checkpoint_reader(checkpoint_reader const&) = delete;
     checkpoint_reader& operator=(checkpoint_reader const&) = delete;
 
-    /// Opens one more file, which gets the next number, and returns its header.
+    /// Opens another file, which gets the next number, and returns its header.
     safetensors_header open(std::filesystem::path const& path,
                             unified_part part = unified_part::model) {
         open_file file = open_to_read(files_, path);
@@ -108,7 +108,7 @@ public:
 
     /// The rank whose shards each opened file has.
     ///
-    /// \pre they belong to the record
+    /// \pre the files belong to the record
     vector<holder_t> ranks_in(save_record const& record) const {
         std::map<std::string_view, holder_t> ranks;
         for (recorded_file const& file : record.files)
@@ -119,8 +119,8 @@ public:
         return of_files;
     }
 
-    /// Refuses files of a directory that do not belong to one finished save. Files that other
-    /// programs wrote have no save.
+    /// Refuses files of a directory that do not belong to one finished save. Files of other
+    /// programs have no save id.
     void check_directory(std::filesystem::path const& directory) {
         std::filesystem::path const record = directory / save_record_name;
         if (exists(files_, record)) {
@@ -141,8 +141,8 @@ public:
                      saves_[i], "; load another checkpoint");
     }
 
-    /// Adds the whole tensors of the last file, except those `elsewhere`. If no earlier file has
-    /// the weight of a master weight, the master weight becomes the weight.
+    /// Adds the whole tensors of the last file, except the tensors in `elsewhere`. If no earlier
+    /// file has the weight of a master weight, the master weight becomes the weight.
     void add_whole(safetensors_header header, unified_part part = unified_part::model,
                    key_set const& elsewhere = {}) {
         file_digests digests(header, last_name());
@@ -179,7 +179,7 @@ public:
         digests.check_end();
     }
 
-    /// Names the files of a directory that hold more of the same checkpoint.
+    /// Lists the unread files of a directory that belong to the same checkpoint.
     ///
     /// \par Source the Unified Checkpoint of PaddleNLP: with `ignore_merge_optimizer` each rank
     ///             writes a separate file with its tensors
@@ -201,7 +201,7 @@ public:
         }
     }
 
-    /// Warns if a directory has saves in the older format too: the newer one counts.
+    /// Warns if a directory also has saves in the older format, which are not read.
     void find_older(std::filesystem::path const& directory) {
         auto const older = older_files(files_, directory);
         if (!older.empty())
@@ -209,13 +209,15 @@ public:
                                 first_and_more(older.front(), older.size()));
     }
 
-    /// The files from now on belong to a model: elements have the types that PaddleNLP gives them.
+    /// From now on, the files belong to a model, and elements have the types that PaddleNLP gives
+    /// them.
     void read_model() { is_model_ = true; }
 
-    /// From now on, notes the existing weights for `share_masters`.
+    /// From now on, records the weights in the files for `share_masters`.
     void keep_weights() { keeps_weights_ = true; }
 
-    /// Makes each weight of 32 bits its own master weight too, because it is stored once.
+    /// Makes each 32-bit weight its own master weight too, because the checkpoint stores it only
+    /// once.
     ///
     /// \par Source the Unified Checkpoint of PaddleNLP: with `skip_save_model_weight` the master
     ///             weights are in the files of the model, or the model has no files
@@ -271,13 +273,14 @@ private:
             without_master_.push_back(weight.name);
     }
 
-    /// PaddleNLP marks its files in this way. NumPy has no name for bfloat16.
+    /// True if the file has the format `np`, as PaddleNLP marks it. NumPy has no name for bf16.
     static bool is_numpy(safetensors_header const& header) {
         auto const format = header.metadata.find("format");
         return format != header.metadata.end() && format->second == "np";
     }
 
-    /// A single file may come from any program.
+    /// Warns about 16-bit integers in a single file: PaddleNLP writes bf16 in this way, but the
+    /// file may come from any program.
     void note_numpy(safetensors_header const& header) {
         auto const match = std::find_if(
             header.tensors.begin(), header.tensors.end(),
@@ -288,8 +291,8 @@ private:
                      "and are read so with the directory of the model");
     }
 
-    /// The files of one save agree. Files that were collected from several saves describe different
-    /// tensors.
+    /// All files of one save have the same text. Files that were collected from several saves
+    /// describe different tensors.
     void note_fused(safetensors_header const& header, std::filesystem::path const& path) {
         auto const text = header.metadata.find(std::string(fused_name));
         if (text != header.metadata.end() && fused_texts_.insert(text->second).second)
@@ -300,14 +303,14 @@ private:
     safetensors_options options_;
     checkpoint_metadata result_;
     tensor_union tensors_{result_.files};
-    vector<recorded_file> recorded_; ///< by file
-    vector<std::string> saves_;      ///< the same
+    vector<recorded_file> recorded_; ///< one per file
+    vector<std::string> saves_;      ///< one per file
     std::map<std::string, std::string> aliases_;
     std::set<std::string> fused_texts_;
     bool is_model_ = false;
     bool keeps_weights_ = false;
-    vector<std::string> weights_;        ///< of 32 bits
-    vector<std::string> without_master_; ///< of fewer bits
+    vector<std::string> weights_;        ///< names of 32-bit weights
+    vector<std::string> without_master_; ///< names of 16-bit weights
 };
 
 } // namespace reshard::detail

@@ -37,14 +37,15 @@ RESHARD_DECL std::string delta_header(std::string_view save, std::uint64_t data_
     return header;
 }
 
-/// A file that is assembled from runs of other files; refers to them.
+/// A file that is assembled from runs of other files. Refers to the runs.
 class pieced_file : public file_store::file {
 public:
     pieced_file(delta_files const& files, vector<delta_run> const& runs,
                 std::set<std::uint32_t> sources)
         : all_(files), runs_(runs), sources_(std::move(sources)) {}
 
-    /// The number is a digest of the identities of the sources, and of their last write times.
+    /// The number in the identity is a digest of the identities of the sources, and of their last
+    /// write times.
     file_store::identity facts() const override {
         hasher digest;
         for (std::uint32_t const number : sources_) {
@@ -119,9 +120,9 @@ delta_files::list(std::filesystem::path const& directory) const {
     return paths;
 }
 
-/// Refuses a file if it is not the one that the record lists.
+/// Refuses a file if it is not the file that the record lists.
 ///
-/// \param noun begins a sentence: the file, or why it is needed
+/// \param noun the beginning of a sentence: the file, or why it is needed
 inline void check_source(file_store::file const& opened, recorded_file const& expected,
                          std::string const& noun) {
     std::uint64_t const bytes = opened.facts().bytes;
@@ -139,8 +140,7 @@ inline void check_source(file_store::file const& opened, recorded_file const& ex
              " when the delta was saved");
 }
 
-/// A readable path of a file whose name is relative to a directory, even if the directory is a
-/// link.
+/// A readable path of a file whose name is relative to a directory. The directory may be a link.
 inline std::filesystem::path path_from(std::filesystem::path const& directory,
                                        std::filesystem::path const& path) {
     std::filesystem::path real = directory.has_filename() ? directory : directory.parent_path();
@@ -226,7 +226,7 @@ delta_files::open(std::filesystem::path const& path) const {
     for (delta_run const& run : runs)
         needed.insert(run.source);
     for (std::uint32_t const element : needed)
-        source(element); // checks that each exists and is the right file
+        source(element); // checks that each source exists and is the right file
     return std::make_unique<pieced_file>(*this, runs, std::move(needed));
 }
 

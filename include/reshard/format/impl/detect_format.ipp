@@ -32,7 +32,7 @@
 namespace reshard::detail {
 
 /// Opens a checkpoint of torch.distributed.checkpoint. If Megatron-Core did not finish a
-/// checkpoint, the common file of all ranks exists, but it is not read.
+/// checkpoint, its common file of all ranks is not read.
 inline opened_checkpoint open_dcp_directory(std::shared_ptr<file_store const> files,
                                             std::filesystem::path const& metadata) {
     bool const is_unfinished =
@@ -47,11 +47,10 @@ inline opened_checkpoint open_dcp_directory(std::shared_ptr<file_store const> fi
     return opened;
 }
 
-/// A format whose files are not safetensors: the file that marks it, and the function that opens
-/// it.
+/// A format, the file that marks it, and the function that opens it.
 struct checkpoint_format {
-    std::string_view name; ///< as an opened checkpoint has it
-    std::string_view file; ///< the ending of its name, or the name of a file in a directory
+    std::string_view name; ///< the name in an opened checkpoint
+    std::string_view file; ///< the ending of a file's name, or the name of a file in a directory
     /// Null for safetensors files and for an index.
     opened_checkpoint (*open)(std::shared_ptr<file_store const> files,
                               std::filesystem::path const& path);
@@ -69,9 +68,9 @@ inline constexpr checkpoint_format formats_of_files[] = {
     {"paddle_params", ".pdopt", open_paddle_file},
 };
 
-/// The first format whose file exists counts.
+/// The first entry whose file exists determines the format.
 inline constexpr checkpoint_format formats_of_directories[] = {
-    {"", save_record_name, nullptr}, // safetensors, like the next ones
+    {"", save_record_name, nullptr}, // safetensors, as the next entries
     {"huggingface", hf_index_name, nullptr},
     {"huggingface", hf_single_name, nullptr},
     {unified_format, master_index_name, nullptr},
@@ -90,7 +89,7 @@ inline constexpr checkpoint_format formats_of_directories[] = {
     {"torch_save", "diffusion_pytorch_model.bin", open_torch_file},
 };
 
-/// The formats of directories with an index of any name.
+/// The formats of directories that have an index with any stem.
 inline constexpr std::pair<std::string_view, std::string_view> formats_of_indexes[] = {
     {"huggingface", ".safetensors"},
     {"torch_save", ".bin"},
@@ -126,19 +125,19 @@ RESHARD_DECL bool may_hold_tensors(std::string_view name) {
         ".safetensors", ".index.json", ".bin", ".pt",  ".pth",  ".ckpt", ".pdparams",
         ".pdopt",       ".distcp",     ".npz", ".npy", ".gguf", ".h5",   ".onnx"};
     return name == save_record_name || name == megatron_metadata_name ||
-           name.ends_with(dcp_metadata_name) || // and of PaddlePaddle, 0.metadata
+           name.ends_with(dcp_metadata_name) || // and PaddlePaddle's, 0.metadata
            std::any_of(std::begin(endings), std::end(endings),
                        [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-/// The format of a path that its names suggest, and the evidence. Files are not read.
+/// The format that the names in a path suggest, and the evidence. Files are not read.
 struct detected_format {
     std::string format;
-    std::string mark; ///< the end of its name, or the name of a file in a directory
+    std::string mark; ///< the ending of the path's name, or the name of a file in a directory
     bool is_file = false;
 };
 
-/// The name of a file of a directory that has this ending.
+/// The name of a file with that ending in a directory, or std::nullopt.
 inline std::optional<std::string> name_with_ending(file_store const& files,
                                                    std::filesystem::path const& directory,
                                                    std::string_view ending) {
@@ -193,7 +192,7 @@ inline std::optional<detected_format> detect_format(file_store const& files,
 RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
                                           std::filesystem::path const& directory) {
     bool const has_mark = std::ranges::any_of(formats_of_directories, [&](auto const& format) {
-        bool const is_megatron = format.file == megatron_metadata_name; // a name that others have
+        bool const is_megatron = format.file == megatron_metadata_name; // not a unique name
         return files.find(directory / (is_megatron ? dcp_metadata_name : format.file)) !=
                file_store::kind::nothing;
     });
@@ -216,15 +215,15 @@ inline std::optional<opened_checkpoint> open_as(checkpoint_format const& format,
     return opened;
 }
 
-/// True for a format that a file of any name may have.
+/// True for a format whose single files may have any name.
 inline bool is_format_of_files(std::string_view name) {
     return is_safetensors(name) ||
            std::ranges::find(formats_of_files, name, &checkpoint_format::name) !=
                std::end(formats_of_files);
 }
 
-/// The file names that mark a directory of the format, which has one of them; empty for a format of
-/// files.
+/// The names of files that mark a directory of the format. One of these files is enough. Empty for
+/// a format of single files.
 inline vector<std::string> marks_of(std::string_view name) {
     if (name == deepspeed_format)
         return {std::string(deepspeed_mark)};
@@ -239,7 +238,7 @@ inline vector<std::string> marks_of(std::string_view name) {
     return marks;
 }
 
-/// True if a path may have that format.
+/// True if the names in a path allow that format.
 inline bool has_marks(file_store const& files, std::filesystem::path const& path,
                       std::string_view name) {
     bool const is_file = files.find(path) == file_store::kind::file;
@@ -259,11 +258,11 @@ inline bool has_marks(file_store const& files, std::filesystem::path const& path
         return mark.starts_with('*') ? name_with_ending(files, path, mark.substr(1)).has_value()
                                      : files.find(path / mark) == file_store::kind::file;
     };
-    // The files of our deltas may be in other saves.
+    // The files of a delta may be in other directories.
     return has(save_record_name) || std::ranges::any_of(marks_of(name), has);
 }
 
-/// Texts as `a, b or c`.
+/// Joins texts as `a, b or c`.
 inline std::string either_of(vector<std::string> const& texts) {
     std::string text;
     for (std::size_t i = 0; i < texts.size(); ++i)
@@ -283,13 +282,13 @@ inline std::string missing_marks(file_store const& files, std::filesystem::path 
                          : "and this directory has no " + marks;
 }
 
-/// A path with its directory.
+/// The path, as `./path` if it has no directory.
 inline std::filesystem::path in_directory(std::filesystem::path const& path) {
     return path.has_parent_path() ? path : "." / path;
 }
 
-/// The index of `.bin` files that a path names, or that a directory has, unless it also has an
-/// index of safetensors files.
+/// The index of `.bin` files: the path itself, or the only index in the directory. Without `from`,
+/// std::nullopt if the directory also has an index of safetensors files.
 inline std::optional<std::filesystem::path> find_torch_index(file_store const& files,
                                                              std::filesystem::path const& path,
                                                              std::string_view from) {

@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// The most entries of a directory that are examined for a hint.
+/// The number of entries of a directory that are examined for a hint.
 inline constexpr std::size_t most_hint_entries = 64;
 
 /// Describes a checkpoint of Megatron-LM with a directory for each rank; empty for any other form.
@@ -43,8 +43,8 @@ inline std::string hint_of_ranks(file_store const& files,
                        "ranks have");
 }
 
-/// Names the entries of a directory that are parts of one whole, files or directories of ranks, and
-/// says how to read them.
+/// Names the entries of a directory that belong together, such as files or directories of ranks,
+/// and says how to read them.
 ///
 /// \par Source nanotron writes `checkpoint_metadata.json` beside the directory `model`
 inline std::string hint_of_parts(file_store const& files, std::filesystem::path const& directory,
@@ -74,7 +74,8 @@ inline std::string hint_of_parts(file_store const& files, std::filesystem::path 
     return {};
 }
 
-/// A library of arrays whose files are not read, and the names by which they are known.
+/// An array library whose files are not read. `mark` is the name of a file that identifies it, and
+/// `noun` describes it in messages.
 ///
 /// \par Source the file names of orbax.checkpoint, TensorStore and zarr (versions 2 and 3)
 struct array_library {
@@ -93,8 +94,8 @@ inline constexpr array_library array_libraries[] = {
     {"zarr.json", "a zarr array or group"},
 };
 
-/// Says that such a library wrote a directory, or one in it, and what to do; empty for any other
-/// directory.
+/// Says that such a library wrote the directory, or a directory in it, and what to do. Empty for
+/// any other directory.
 inline std::string hint_of_arrays(file_store const& files, std::filesystem::path const& directory,
                                   vector<std::filesystem::path> const& paths) {
     vector<std::filesystem::path> places{directory};
@@ -112,8 +113,8 @@ inline std::string hint_of_arrays(file_store const& files, std::filesystem::path
     return {};
 }
 
-/// The text of a short file without surrounding blanks, if it may be the name of an entry of a
-/// directory.
+/// The text of a short file without surrounding blanks; empty if the text cannot be the name of an
+/// entry of a directory.
 inline std::string name_in_file(file_store const& files, std::filesystem::path const& path) {
     constexpr std::uint64_t longest = 256;
     open_file file = open_to_read(files, path);
@@ -128,18 +129,18 @@ inline std::string name_in_file(file_store const& files, std::filesystem::path c
     return is_plain && text != "." && text != ".." ? text : std::string();
 }
 
-/// The directory of the iteration that Megatron-LM noted as its last one.
+/// The directory of the iteration that Megatron-LM recorded as the last one.
 inline std::string directory_of_iteration(std::string const& noted) {
     constexpr std::size_t digits = 7;
     bool const is_number = !noted.empty() && std::all_of(noted.begin(), noted.end(), [](char c) {
         return c >= '0' && c <= '9';
     });
     if (!is_number)
-        return noted; // "release"
+        return noted; // such as "release"
     return "iter_" + std::string(digits - std::min(digits, noted.size()), '0') + noted;
 }
 
-/// The directory that was saved last, as a file beside it says.
+/// The directory of the last save, which a file beside it names.
 inline std::string hint_of_latest(file_store const& files, std::filesystem::path const& directory) {
     constexpr std::string_view of_megatron = "latest_checkpointed_iteration.txt";
     std::string lost;
@@ -159,8 +160,8 @@ inline std::string hint_of_latest(file_store const& files, std::filesystem::path
     return lost;
 }
 
-/// The name of a file with its numbers padded to `digits` digits, so that names sort by number, or
-/// without its numbers.
+/// The name of a file with its numbers padded to `digits` digits, so that names are sorted by
+/// number. If `digits` is 0, without its numbers.
 inline std::string name_by_number(std::filesystem::path const& path, std::size_t digits) {
     std::string text, number;
     auto const add_number = [&] {
@@ -187,8 +188,8 @@ inline bool is_later_step(std::filesystem::path const& a, std::filesystem::path 
            name_by_number(a, most_digits) > name_by_number(b, most_digits);
 }
 
-/// The entries of a directory that seem to be checkpoints: directories, or else files. Only the
-/// latest of several steps is named.
+/// The entries of a directory that seem to be checkpoints: directories, or files if no directory
+/// does. Only the latest of several steps is named.
 inline std::string hint_of_entries(file_store const& files,
                                    vector<std::filesystem::path> const& paths) {
     for (auto const kind : {file_store::kind::directory, file_store::kind::file}) {
@@ -220,7 +221,8 @@ inline std::string hint_of_entries(file_store const& files,
     return {};
 }
 
-/// Says that a file that may hold tensors is a broken link, as in a cache whose files were removed.
+/// Says that a file that may have tensors is a broken link. This happens in a cache whose files
+/// were removed.
 inline std::string hint_of_links(file_store const& files,
                                  vector<std::filesystem::path> const& paths) {
     for (std::filesystem::path const& path : paths)
@@ -245,11 +247,11 @@ inline std::string hint_of_snapshots(file_store const& files,
     return hint_of_entries(files, files.list(snapshots));
 }
 
-/// Suggests what a user meant who passed `directory`, which is not a checkpoint: the directory that
-/// a file in it names as the last save, other checkpoints in it, a whole checkpoint file in it, or
-/// a way to make it readable; empty if unknown.
+/// Suggests what to open instead of `directory`, which is not a checkpoint: the last save that a
+/// file in it names, other checkpoints in it, a file in it that is a whole checkpoint, or a way to
+/// make it readable. Empty if unknown.
 ///
-/// Never fails, and reads names and a few short files only.
+/// Never fails. Reads only names and a few short files.
 ///
 /// \param paths the entries of the directory
 /// \par Source `latest_checkpointed_iteration.txt` and `mp_rank_00/model_optim_rng.pt` of
@@ -277,10 +279,10 @@ inline std::string directory_hint(file_store const& files, std::filesystem::path
     }
 }
 
-/// Says that a file that was opened alone is a part of a model, by its name; empty for any other
-/// file, and for a file that says which parts of tensors it has.
+/// Says that a file that was opened alone is only a part of a model, judging by its name. Empty for
+/// any other file, and for a file that describes its shards.
 ///
-/// Lists directories only if the name is that of a part, and never fails.
+/// Lists directories only if the name is the name of a part. Never fails.
 inline std::string opened_part(file_store const& files, checkpoint_metadata const& metadata) try {
     if (metadata.files.size() != 1 || metadata.format == "sharded_safetensors" ||
         files.find(metadata.path) != file_store::kind::file)
@@ -291,7 +293,7 @@ inline std::string opened_part(file_store const& files, checkpoint_metadata cons
     };
     std::filesystem::path const around = in_directory(metadata.path).parent_path();
     bool const is_part = parts_of(metadata.path) > 0;
-    if (!is_part && parts_of(around) < 2) // mp_rank_00/model_optim_rng.pt
+    if (!is_part && parts_of(around) < 2) // such as mp_rank_00/model_optim_rng.pt
         return {};
     auto const format = detect_format_of_directory(files, around);
     bool const has_whole = format && format->format != "sharded_safetensors";
@@ -307,7 +309,8 @@ inline std::string opened_part(file_store const& files, checkpoint_metadata cons
     return {}; // a directory that cannot be listed must not prevent reading the file
 }
 
-/// `0` for `3_0.safetensors`, PaddlePaddle's name of a file of rank 3; empty for any other name.
+/// The number of the save in PaddlePaddle's file names: `0` for `3_0.safetensors` of rank 3; empty
+/// for any other name.
 inline std::string save_of_paddle(std::string_view name) {
     auto const digits = [&](std::size_t begin) {
         std::size_t const end = std::min(name.find_first_not_of("0123456789", begin), name.size());
@@ -321,7 +324,8 @@ inline std::string save_of_paddle(std::string_view name) {
     return is_all ? std::string(save) : std::string();
 }
 
-/// The missing file that describes safetensors files, by their names; empty if unknown.
+/// The name of the missing file that describes safetensors files, judging by their names; empty if
+/// unknown.
 inline std::string lost_index(vector<std::filesystem::path> const& paths) {
     std::string const first = paths.front().filename().string();
     std::string const text = first_and_more("'" + first + "'", paths.size());
@@ -333,7 +337,7 @@ inline std::string lost_index(vector<std::filesystem::path> const& paths) {
     return {};
 }
 
-/// Refuses a directory with files of a model but without their index: their tensors would be
+/// Refuses a directory that has files of a model without their index: the model's tensors would be
 /// missing in a Unified Checkpoint.
 inline void check_no_model(file_store const& files, std::filesystem::path const& directory) {
     vector<std::filesystem::path> parts;

@@ -26,17 +26,17 @@ struct format_limits {
     std::string_view format;
     std::size_t most_name_bytes = std::numeric_limits<std::size_t>::max();
     bool has_empty_names = true;
-    bool has_zero_bytes = true; ///< in names
-    bool has_six_bits = true;   ///< elements of 6 bits
-    bool has_pairs = false;     ///< elements of 4 bits are in pairs along the last axis
-    bool counts_zeros = false;  ///< the bytes of a tensor are counted without extents of 0
+    bool has_zero_bytes = true; ///< names may have zero bytes
+    bool has_six_bits = true;   ///< elements may have 6 bits
+    bool has_pairs = false;     ///< elements of 4 bits are stored in pairs along the last axis
+    bool counts_zeros = false;  ///< the bytes of a tensor are counted without its extents of 0
 };
 
-/// The name of a member is a field of 16 bits, and has the ending of NumPy.
+/// The length of a member's name is a field of 16 bits, and NumPy's ending is part of the name.
 inline constexpr std::size_t most_npz_name_bytes = 0xffff - std::string_view(".npy").size();
 
-/// \par Source tests of what safetensors 0.8 (`safe_open`), NumPy 2.4 and torch 2.15 load; the
-///             lengths of names are the limits of zip and of our readers of pickles
+/// \par Source tests of loading with safetensors 0.8 (`safe_open`), NumPy 2.4 and torch 2.15; zip
+///             and our reader of pickles limit the lengths of names
 inline constexpr format_limits limits_of_formats[] = {
     {.format = "huggingface", .has_six_bits = false, .has_pairs = true},
     {.format = "megatron_torch_dist", .most_name_bytes = pickle_value::most_text_bytes},
@@ -63,7 +63,7 @@ inline std::string shown_name(std::string_view key) {
     if (key.size() <= most)
         return json_quoted(key);
     std::size_t end = most / 2;
-    while (end > 0 && (static_cast<unsigned char>(key[end]) & 0xc0) == 0x80) // within a character
+    while (end > 0 && (static_cast<unsigned char>(key[end]) & 0xc0) == 0x80) // inside a character
         --end;
     return json_quoted(key.substr(0, end)) + "...";
 }
@@ -85,7 +85,7 @@ RESHARD_DECL void check_name_limits(std::string_view format, std::string_view ke
              format, " take it to end; rename it, or write safetensors");
 }
 
-/// Refuses an odd number of elements along the last axis, which are stored in pairs.
+/// Refuses a last axis with an odd extent, if elements are stored in pairs.
 inline void check_pairs(format_limits const& limits, std::string_view key, data_type dtype,
                         index_vector const& stored) {
     index_t const last = stored.empty() ? 0 : stored[stored.size() - 1];
@@ -97,7 +97,7 @@ inline void check_pairs(format_limits const& limits, std::string_view key, data_
          " load even extents alone: cut between pairs, or cast it to bfloat16");
 }
 
-/// Refuses extents that are too large for NumPy, which multiplies all extents except zeros.
+/// Refuses extents that are too large for NumPy, which multiplies all extents that are not 0.
 inline void check_extents(format_limits const& limits, std::string_view key, data_type dtype,
                           index_vector shape) {
     if (!limits.counts_zeros || std::ranges::find(shape, 0) == shape.end())

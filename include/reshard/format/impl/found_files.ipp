@@ -25,8 +25,8 @@
 
 namespace reshard::detail {
 
-/// The sorted names of a directory's indexes that list files with that ending, of any stem and
-/// variant. Indexes of a Unified Checkpoint, which are parts of one checkpoint, are excluded.
+/// The sorted names of a directory's indexes that list files with that ending, with any stem and
+/// variant. Excludes the indexes of a Unified Checkpoint, which describe parts of one checkpoint.
 inline vector<std::string> indexes_in(file_store const& files,
                                       std::filesystem::path const& directory,
                                       std::string_view ending) {
@@ -40,7 +40,7 @@ inline vector<std::string> indexes_in(file_store const& files,
     return names;
 }
 
-/// The only such index, if there is one.
+/// The only index that `indexes_in` returns, if it returns any.
 ///
 /// \throws error with errc::unsupported if there are several; it names them
 inline std::optional<std::filesystem::path> only_index(file_store const& files,
@@ -59,9 +59,9 @@ inline std::optional<std::filesystem::path> only_index(file_store const& files,
          (directory / names.front()).string());
 }
 
-/// True for files that trainers keep beside a checkpoint, for each rank or for one: their
+/// True for files that trainers keep beside a checkpoint, for one rank or for each: their
 /// arguments, and the states of the learning rate schedule, of the loss scale and of random number
-/// generators. Their names end like those of files with tensors.
+/// generators. The names of files with tensors have the same endings.
 ///
 /// \par Source the trainers of PaddleNLP and of Hugging Face
 inline bool is_trainer_file(std::string_view name) {
@@ -73,13 +73,13 @@ inline bool is_trainer_file(std::string_view name) {
            (name.starts_with(of_ranks) && name.ends_with(".pth"));
 }
 
-/// Whether the first of these files that could be torch's has a DTensor.
+/// Whether the files have DTensors, judging by the first file that torch may have written.
 inline bool have_parts(file_store const& files, vector<std::filesystem::path> const& paths) {
     for (std::filesystem::path const& path : paths)
         try {
             return has_torch_parts(files, path);
         } catch (error const&) {
-            continue; // opening it reports the error
+            continue; // the error is reported when the file is opened
         }
     return false;
 }
@@ -90,8 +90,9 @@ inline bool is_of_torch(std::filesystem::path const& path) {
     return std::ranges::find(endings, path.extension()) != std::end(endings);
 }
 
-/// The files of ranks in a directory that describe their parts of tensors, as DTensors of
-/// torch.save do. If there are other files too, only files of the model. Empty if there are none.
+/// The files of ranks in a directory that describe their shards, as DTensors of torch.save do. If
+/// there are several sets of such files, the files of the model are preferred. Empty if there are
+/// none.
 inline vector<std::filesystem::path> find_torch_ranks(file_store const& files,
                                                       std::filesystem::path const& directory) {
     auto const list = files.list(directory);

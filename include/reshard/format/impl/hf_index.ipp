@@ -61,7 +61,7 @@ RESHARD_DECL file_counter::position file_counter::parse(std::string const& text,
 
 /// The path of a file relative to the directory of the index, without `./`.
 ///
-/// \throws error with errc::corrupt_file for a path that would lead out of the directory
+/// \throws error with errc::corrupt_file for a path that leads out of the directory
 inline std::string file_name_in(json_cursor const& cursor) {
     std::string const text = cursor.text();
     std::filesystem::path const path = text;
@@ -75,7 +75,7 @@ inline std::string file_name_in(json_cursor const& cursor) {
 }
 
 /// Whether this is the index of optimizer state that PaddleNLP 3 writes if each rank has a separate
-/// file (`ignore_merge_optimizer`): it counts resumptions, and has no map.
+/// file (`ignore_merge_optimizer`). Such an index counts resumptions and has no map.
 inline bool lists_nothing(json_cursor const& index) {
     return index.find("quant_ckpt_resume_times") && !index.find("weight_map");
 }

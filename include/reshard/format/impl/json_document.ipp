@@ -158,7 +158,7 @@ public:
         return keys_.size() > before;
     }
 
-    /// Begins another object; the memory is kept.
+    /// Begins another object, and keeps the memory.
     void clear() {
         keys_.clear();
         index_.reset();
@@ -196,7 +196,7 @@ public:
     std::string refusal() const { return refusal_; }
 
 private:
-    vector<seen_keys> objects_; ///< by depth
+    vector<seen_keys> objects_; ///< one per depth
     std::size_t depth_ = 0;
     std::string refusal_;
 };
@@ -232,7 +232,7 @@ RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t posi
 }
 
 /// Refuses a text with very many values of two or three bytes each, which no checkpoint has. A
-/// value takes 24 bytes, and three times as many while its list grows.
+/// value takes 24 bytes, and 72 bytes while its list grows.
 inline void check_memory(std::string_view text, std::string_view file) {
     constexpr std::uint64_t few = std::uint64_t{96} << 20, a_byte = 22, a_value = 72;
     auto const values = static_cast<std::uint64_t>(std::ranges::count(text, ','));

@@ -171,7 +171,7 @@ RESHARD_DECL rank_files read_rank_files(std::filesystem::path const& path) {
     auto const document = parse_json(read_text_file(path), file, errc::syntax);
     json_cursor const root(document, file, errc::bad_layout);
     json_cursor const names = root.at("files");
-    auto const pattern = std::filesystem::path(names.text()).lexically_normal(); // `./` is nothing
+    auto const pattern = std::filesystem::path(names.text()).lexically_normal(); // removes `./`
     rank_files result{pattern.generic_string(), layout_rules_from(root, file)};
     checked_at(names, [&] { return file_pattern(result.pattern, result.rules.ranks); });
     for (layout_rule const& rule : result.rules.rules)

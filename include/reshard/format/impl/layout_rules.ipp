@@ -51,8 +51,8 @@ inline vector<index_t> counts_from(json_cursor const& cursor) {
     return counts;
 }
 
-/// `1`, `{"axis": 1, "split": "ceil" or "even" or [extents]}`, or `{"axis": 1, "block": extent}`,
-/// to which `"first": coordinate` may be added.
+/// Reads a placement: `1`, `{"axis": 1, "split": "ceil" or "even" or [extents]}`, or `{"axis": 1,
+/// "block": extent}`, each optionally with `"first": coordinate`.
 inline placement placement_from(json_cursor const& cursor) {
     if (cursor.is_count())
         return shard{static_cast<std::size_t>(cursor.count())};
@@ -79,7 +79,7 @@ inline placement placement_from(json_cursor const& cursor) {
     return shard{axis, rule == "even" ? split_rule::even : split_rule::ceil};
 }
 
-/// Reads `[4, 1, 1]` in a rule that cuts one axis.
+/// Reads a ratio, such as `[4, 1, 1]`, in a rule that cuts one axis.
 inline index_vector fused_from(json_cursor const& cursor, layout_rule const& rule) {
     constexpr index_t most = index_t{1} << 40;
     vector<index_t> const ratio = counts_from(cursor);
@@ -119,7 +119,7 @@ inline vector<key_pattern> patterns_from(json_cursor const& cursor, std::string_
     return patterns;
 }
 
-/// Reads `layers` and `counts`, which go together.
+/// Reads `layers` and `counts`, which must occur together.
 inline void layers_from(json_cursor const& cursor, mesh const& ranks, layout_stages& stages) {
     constexpr std::string_view mark = "{layer}";
     std::string const layers = cursor.at("layers").text();
@@ -172,7 +172,7 @@ RESHARD_DECL std::optional<index_t> layer_of(std::string_view key, layout_stages
     return key.starts_with(stages.layer_suffix) ? std::optional(layer) : std::nullopt;
 }
 
-/// True if a pattern matches the key; notes the patterns that match.
+/// True if a pattern matches the key; records the patterns that match.
 inline bool matches_any(vector<key_pattern> const& patterns, std::string_view key,
                         vector<bool>& used) {
     bool is_match = false;
@@ -182,7 +182,7 @@ inline bool matches_any(vector<key_pattern> const& patterns, std::string_view ke
     return is_match;
 }
 
-/// `model.layers.12.norm` as `model.layers.*.norm`.
+/// Replaces numbers: `model.layers.12.norm` becomes `model.layers.*.norm`.
 inline std::string kind_of_key(std::string_view key) {
     std::string kind;
     for (std::size_t at = 0; at <= key.size();) {
@@ -210,7 +210,7 @@ public:
 
     std::size_t count() const { return count_; }
 
-    /// `'l.*.norm' (30), 'norm'`, and the number of other keys.
+    /// The keys as text, such as `'l.*.norm' (30), 'norm'`, and the number of other keys.
     std::string text() const {
         std::string text;
         std::size_t left = count_;
@@ -223,7 +223,7 @@ public:
         return text + (left > 0 ? " and " + std::to_string(left) + " more" : "");
     }
 
-    /// The first of them, as a pattern.
+    /// The first key, as a pattern.
     std::string const& first() const { return shown_.front().first; }
 
 private:
@@ -234,7 +234,7 @@ private:
     vector<std::pair<std::string, std::size_t>> shown_;
 };
 
-/// The placements that a layout file gives keys, and the rules that were used.
+/// The placements that a layout file gives to keys, and the rules that were used.
 class rule_book {
 public:
     explicit rule_book(layout_rules const& book) : book_(book), used_(book.rules.size()) {
@@ -281,7 +281,7 @@ public:
     }
 
 private:
-    /// Notes each pattern and layer of the stages that no key uses.
+    /// Adds a note for each pattern and each layer of the stages that no key uses.
     void add_stage_notes(vector<std::string>& notes) const {
         auto const add = [&](std::string const& noun, vector<bool> const& used,
                              vector<key_pattern> const& patterns) {
@@ -318,7 +318,7 @@ private:
         return vector<placement>(book_.ranks.ndim());
     }
 
-    /// The stages that hold the key, in order; empty if all do.
+    /// The stages that hold the key, in order; empty if every stage holds it.
     vector<index_t> stages_of(std::string const& key) {
         if (!book_.stages)
             return {};
@@ -361,7 +361,7 @@ private:
     vector<bool> used_;
     vector<bool> used_first_;
     vector<bool> used_last_;
-    index_t layers_ = 0; ///< one more than the highest number of a layer
+    index_t layers_ = 0; ///< the highest number of a layer plus one
     key_kinds unmatched_;
 };
 

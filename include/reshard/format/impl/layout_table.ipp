@@ -44,7 +44,7 @@ inline data_type agreed_dtype(layout_table const& table, layout_row const& row,
     return yielded.dtype;
 }
 
-/// Names the results of the program that the layout does not have.
+/// Names the tensors that the program makes and the layout lacks.
 inline std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
                                             layout const& target, std::string_view maker) {
     std::string keys;

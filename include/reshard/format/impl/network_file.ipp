@@ -22,7 +22,7 @@ inline void read_number(json_cursor const& cursor, std::string_view name, double
     number = member->number();
 }
 
-/// \param least for messages; `validate` refuses lower numbers
+/// \param least the lowest number in messages; `validate` refuses lower numbers
 inline void read_count(json_cursor const& cursor, std::string_view name, holder_t least,
                        holder_t& number) {
     auto const member = cursor.find(name);
@@ -34,7 +34,7 @@ inline void read_count(json_cursor const& cursor, std::string_view name, holder_
     number = static_cast<holder_t>(member->count());
 }
 
-/// \param has_runs as in the speed within a node
+/// \param has_runs true for a speed within a node, which has `run_seconds`
 inline void read_speed(json_cursor const& root, std::string_view name, bool has_runs,
                        network::speed& speed) {
     auto const position = root.find(name);

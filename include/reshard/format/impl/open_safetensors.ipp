@@ -26,7 +26,7 @@
 
 namespace reshard::detail {
 
-/// Refuses an index whose file does not exist.
+/// Refuses an index that lists a missing file.
 inline void check_present(file_store const& files, std::filesystem::path const& index,
                           std::string_view file, index_keys const& keys) {
     if (!exists(files, index.parent_path() / file))
@@ -38,8 +38,8 @@ inline void check_present(file_store const& files, std::filesystem::path const& 
 
 /// Compares the tensors of a file with the index.
 ///
-/// \return the tensors that are read from other files: in compatible mode the index decides, with a
-///         warning
+/// \return the tensors that are read from other files, because the index decides in compatible
+///         mode; a warning names them
 /// \throws error as `check_difference`
 inline key_set keys_elsewhere(checkpoint_reader& reader, std::filesystem::path const& index,
                               std::string_view file, index_difference difference) {
@@ -151,7 +151,7 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
     return reader.take(has_parts ? "sharded_safetensors" : format);
 }
 
-/// Refuses one of several files that does not say which parts its tensors are.
+/// Refuses files if one of them does not describe its shards.
 [[noreturn]] inline void refuse_unsharded(std::filesystem::path const& path,
                                           vector<std::filesystem::path> const& paths) {
     if (std::string const lost = lost_index(paths); !lost.empty())

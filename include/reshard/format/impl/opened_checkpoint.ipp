@@ -22,7 +22,7 @@
 
 namespace reshard::detail {
 
-/// Selects the wanted keys, and notes which patterns matched a key.
+/// Selects the wanted keys, and records which patterns matched a key.
 class key_selection {
 public:
     key_selection(vector<std::string> const& only, vector<std::string> const& without)
@@ -33,7 +33,7 @@ public:
         return !match_any(without_, key) && is_wanted;
     }
 
-    /// Refuses a pattern that matched none of the keys: it may be misspelt.
+    /// Refuses a pattern that matched no key, because it may be misspelt.
     void check_matched(checkpoint_metadata const& metadata, std::string const& first,
                        std::size_t count) const {
         for (auto const* const patterns : {&only_, &without_})
@@ -48,7 +48,7 @@ private:
     vector<given_pattern> without_;
 };
 
-/// Replaces the first name of a tensor by another of its names, if the first one was not selected.
+/// Replaces the key of a tensor by one of its aliases, if the key was not selected.
 inline void select_aliases(checkpoint_metadata& metadata) {
     auto const exists = [&](std::string const& key) {
         return std::ranges::binary_search(metadata.tensors, key, {}, &checkpoint_tensor::key);
@@ -64,7 +64,7 @@ inline void select_aliases(checkpoint_metadata& metadata) {
     metadata.aliases = std::move(kept);
 }
 
-/// Warns that the common state of ranks is not divided.
+/// Warns that the common state of ranks is written as a whole.
 inline void warn_of_common(checkpoint_metadata& metadata, key_selection& selection) {
     vector<std::string> left_out;
     std::set<holder_t> common_files;
@@ -168,7 +168,7 @@ RESHARD_DECL checkpoint_tensor& whole_tensors::begin_tensor(std::string key, dat
     return added;
 }
 
-/// Adds a shard of the whole tensor at a position in the last file.
+/// Adds a shard to a tensor: the whole tensor, whose elements are in the last file.
 RESHARD_DECL checkpoint_shard& whole_tensors::add_shard(checkpoint_tensor& tensor,
                                                         file_tensor const& file_tensor) {
     checkpoint_shard& shard = tensor.shards.emplace_back();
@@ -236,7 +236,7 @@ RESHARD_DECL void whole_tensors::add_unread_part(std::string const& key, std::st
     unread_parts_.emplace(key, std::move(reason));
 }
 
-/// Lists a tensor as unread if some file has an unread part of it.
+/// Lists a tensor as unread if one of its shards cannot be read.
 RESHARD_DECL void whole_tensors::forget_unread_parts() {
     erase_if(result_.tensors,
              [&](checkpoint_tensor const& tensor) { return unread_parts_.contains(tensor.key); });

@@ -24,8 +24,7 @@
 #include <utility>
 
 /// \file
-/// The warnings about a checkpoint when it is opened: parts of it, or files beside it, that are not
-/// read.
+/// Warnings about parts of an opened checkpoint, and about files beside it, that are not read.
 
 namespace reshard::detail {
 
@@ -56,7 +55,7 @@ inline vector<std::string> other_tensors(file_store const& files,
     return others;
 }
 
-/// A warning that some values hold tensors without names; empty if none does.
+/// A warning that some values have tensors without names; empty if no value has any.
 inline std::string tensors_within(checkpoint_metadata const& metadata) {
     vector<std::string> keys;
     for (checkpoint_object const& object : metadata.objects)
@@ -69,9 +68,9 @@ inline std::string tensors_within(checkpoint_metadata const& metadata) {
            " some, which are not read: they are neither converted nor compared";
 }
 
-/// A warning that tensors have no elements, because ZeRO stage 3 leaves such parameters if they
-/// were not gathered; empty if there are none. It concerns state dicts of modules only. Our saves,
-/// and formats with shapes of whole tensors, keep such tensors as given.
+/// A warning about tensors without elements: ZeRO stage 3 writes a parameter in this way if it was
+/// not gathered. Empty if there are none. Only formats for state dicts of modules are checked. Our
+/// saves, and formats that store global shapes, may have empty tensors.
 ///
 /// \par Source DeepSpeed: a parameter that is partitioned has the shape [0]
 inline std::string placeholders(checkpoint_metadata const& metadata) {
@@ -125,7 +124,7 @@ inline void warn_of_entries(checkpoint_metadata& metadata) {
             (keys.size() == 1 ? " is omitted: it " : " are omitted: each of them ") + reason);
 }
 
-/// Warns of data that is not read with the tensors, so that it is not lost silently.
+/// Warns of data that is not read with the tensors, so that no data is lost silently.
 inline void add_warnings(opened_checkpoint& opened) {
     checkpoint_metadata& metadata = opened.metadata;
     for (std::string text :

@@ -30,7 +30,7 @@ RESHARD_DECL bool is_metadata_name(std::string_view name) {
 }
 
 RESHARD_DECL bool is_text_name(std::string_view name) {
-    return !is_metadata_name(name) && name != "total_size"; // of the files as they are
+    return !is_metadata_name(name) && name != "total_size"; // describes the files, not the tensors
 }
 
 RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
@@ -80,10 +80,10 @@ RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
             !there.contains(name))
             if (auto const [match, is_new] = aliases.try_emplace(name, value);
                 !is_new && match->second != value)
-                match->second = name; // no tensor's key
+                match->second = name; // is not the key of a tensor
 }
 
-/// Finds a tensor among sorted ones; null if there is none.
+/// Finds a tensor in a sorted list; null if it is missing.
 inline checkpoint_tensor const* find_tensor(checkpoint_metadata const& opened,
                                             std::string_view key) {
     auto const position =

@@ -19,18 +19,18 @@
 #include <utility>
 
 /// \file
-/// Names of files that are one of several: parts of a model, or files of ranks.
+/// Names of files that belong together: parts of a model, or files of ranks.
 
 namespace reshard::detail {
 
-/// The facts that the name of one of several files states.
+/// The facts that the name of such a file states.
 struct part_name {
-    std::string pattern;      ///< the name with `#` for each number of a part or a rank
-    bool is_of_ranks = false; ///< of a rank, not only the k-th of n files
-    bool is_certain = false;  ///< no other file need confirm it
+    std::string pattern;      ///< the name, with `#` for each number of a part or a rank
+    bool is_of_ranks = false; ///< the file of a rank, not only file k of n
+    bool is_certain = false;  ///< needs no other file to confirm it
 };
 
-/// Finds the numbers of parts and ranks in a name.
+/// Finds the numbers of parts and ranks in the name of a file.
 ///
 /// \par Source names that trainers give: `model-00001-of-00002.safetensors` of transformers,
 ///             `consolidated.00.pth` of Llama, `mp_rank_00_model_states.pt` of DeepSpeed,
@@ -62,7 +62,7 @@ private:
         return name_.substr(begin, end - begin);
     }
 
-    /// The word before an index in small letters. A character may be between them.
+    /// The word before a number, in small letters. A separator may be between them.
     std::string word_before(std::size_t end) const {
         if (end > 0 && std::string_view("-_.").find(name_[end - 1]) != std::string_view::npos)
             --end;
@@ -76,7 +76,7 @@ private:
         return word;
     }
 
-    /// Takes `00002` from `-of-00002`, if that is next.
+    /// The digits `00002` if `-of-00002` is at `end`; empty if it is not.
     std::string_view count_after(std::size_t end) const {
         std::string_view const remainder = name_.substr(end);
         bool const is_count = remainder.starts_with("-of-") || remainder.starts_with("_of_");
@@ -114,7 +114,7 @@ private:
         }
     }
 
-    /// Axes of parallelism, and other words for shards, before the number of a part.
+    /// Axes of parallelism and other words that precede the number of a part.
     static constexpr std::array<std::string_view, 11> axes{
         "tp", "pp", "mp", "ep", "dp", "cp", "sp", "part", "shard", "sharding", "stage"};
 
@@ -132,7 +132,7 @@ inline std::optional<part_name> part_of(std::filesystem::path const& path) {
 /// The files or directories whose names say that they are parts of one whole with `path`, including
 /// `path`, in the order of `paths`. Empty if `path` is not a part.
 ///
-/// \param paths the names in its directory
+/// \param paths the names in the directory of `path`
 inline vector<std::filesystem::path> parts_with(std::filesystem::path const& path,
                                                 vector<std::filesystem::path> const& paths) {
     auto const wanted = part_of(path);
@@ -169,8 +169,8 @@ inline std::string part_of_index(std::string_view name) {
     return is_part ? std::string(stem.substr(0, middle - digits - 1)) : std::string();
 }
 
-/// A message that an index omits a part that the names of its files count, such as
-/// `x-00003-of-00003.bin`; empty if it lists all parts.
+/// A message that an index omits a file, such as `x-00003-of-00003.bin`, although the names of
+/// other files count it; empty if the index lists all files.
 ///
 /// \param files the files in the index, a map by name
 inline std::string unlisted_part(auto const& files) {

@@ -26,8 +26,8 @@ namespace reshard::detail {
 /// Reads blocks and the order of input channels from a configuration.
 ///
 /// \par Source `weight_block_size` of FP8, `group_size` and `desc_act` of GPTQ and AWQ,
-///             `config_groups` of compressed-tensors with `block_structure` and `actorder`, which
-///             leaves groups in order if it is `weight` or `static`
+///             `config_groups` of compressed-tensors with `block_structure` and `actorder`; the
+///             values `weight` and `static` leave groups in order
 class quantisation_reader {
 public:
     void read(boost::json::value const& value, std::string_view name) {
@@ -71,8 +71,8 @@ private:
     bool says_order_ = false;
 };
 
-/// Whether the groups of input channels in a shard are in another order than the channels. False
-/// for a shard that is not stored as a list, or that cannot be read.
+/// True if the groups in a shard are not in the order of the input channels. False for a shard that
+/// is not stored as a list, or that cannot be read.
 inline bool are_groups_mixed(file_store const& files, std::filesystem::path const& path,
                              checkpoint_shard const& shard) {
     index_vector const shape = stored_shape(shard);
@@ -88,7 +88,7 @@ inline bool are_groups_mixed(file_store const& files, std::filesystem::path cons
     return !std::ranges::is_sorted(groups);
 }
 
-/// The same for any `g_idx` of a checkpoint.
+/// True if the groups in any `g_idx` of a checkpoint are in another order.
 inline bool are_groups_mixed(file_store const& files, checkpoint_metadata const& metadata) {
     return std::ranges::any_of(metadata.tensors, [&](checkpoint_tensor const& tensor) {
         return tensor.dtype == data_type::i32 && tensor.key.ends_with("g_idx") &&
@@ -106,7 +106,7 @@ inline boost::json::value document_beside(file_store const& files,
         if (files.find(path) != file_store::kind::file)
             return nullptr;
         open_file file = open_text(files, path, most);
-        boost::system::error_code unreadable; // an invalid document counts as none
+        boost::system::error_code unreadable; // an invalid document is ignored
         return boost::json::parse(read_bytes(file, file.bytes), unreadable);
     } catch (error const&) {
         return nullptr;
@@ -114,7 +114,8 @@ inline boost::json::value document_beside(file_store const& files,
 }
 
 /// The facts in the configuration beside a checkpoint. It is read only if a tensor may be
-/// quantised. If it does not state the order of channels, `g_idx` of the checkpoint does.
+/// quantised. If the configuration does not state the order of channels, the tensors `g_idx`
+/// determine it.
 inline quantisation_facts read_quantisation(file_store const& files,
                                             checkpoint_metadata const& metadata) {
     if (std::ranges::none_of(metadata.tensors, may_be_quantised, &checkpoint_tensor::dtype))

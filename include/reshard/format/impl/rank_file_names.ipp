@@ -27,13 +27,13 @@ namespace reshard::detail {
 
 /// A pattern of file names that have a rank's coordinates, such as `mp_rank_{tp:02}.pt`.
 ///
-/// `{rank}` and the name of a mesh axis stand for numbers; `{tp:02}` is padded with zeros to 2
-/// digits. `*` stands for any text without `/`. `{key}` stands for any text: it is the key of the
+/// `{rank}` and the name of a mesh axis are placeholders for numbers; `{tp:02}` is padded with
+/// zeros to 2 digits. `*` matches any text without `/`. `{key}` matches any text: the key of the
 /// file's only tensor, with dots for `/`.
 class file_pattern {
 public:
-    /// \throws error with errc::bad_layout for an unknown placeholder, or for a mesh axis that
-    ///         names do not determine
+    /// \throws error with errc::bad_layout for an unknown placeholder, or for a mesh axis without a
+    ///         placeholder
     file_pattern(std::string const& text, mesh const& ranks) : ranks_(ranks) {
         for (std::size_t at = 0; at < text.size();)
             at = text[at] == '{' ? add_placeholder(text, at) : add_text(text, at);
@@ -50,7 +50,7 @@ public:
         return match_from(0, name, result) ? std::optional(std::move(result)) : std::nullopt;
     }
 
-    /// The name of a rank's file, which still has `*` and `{key}`.
+    /// The name of a rank's file, in which `*` and `{key}` are not replaced.
     std::string name_of(holder_t rank) const {
         index_vector const coordinates = ranks_.coordinates_of(rank);
         std::string name;
@@ -61,7 +61,7 @@ public:
         return name;
     }
 
-    /// The number of directories between the first one and the files.
+    /// The number of directories between the checkpoint's directory and the files.
     std::size_t depth() const {
         constexpr std::size_t deepest = 64;
         std::size_t slashes = 0;
@@ -78,8 +78,8 @@ private:
 
     struct step {
         kind type = kind::text;
-        std::string text{};    ///< itself, or the name of a number
-        std::size_t width = 0; ///< the least digits of a number
+        std::string text{};    ///< the text, or the placeholder of a number
+        std::size_t width = 0; ///< the minimum number of digits
     };
 
     std::size_t add_text(std::string const& text, std::size_t begin) {
@@ -212,7 +212,7 @@ private:
 struct rank_file {
     holder_t rank = 0;
     std::filesystem::path path;
-    std::string key; ///< of its only tensor; empty: tensors have the keys in the file
+    std::string key; ///< the key of its only tensor; empty: the file has the keys
 };
 
 /// Lists the files in a directory and in its subdirectories.
@@ -223,7 +223,8 @@ public:
     /// The names of the files, relative to the directory. A link to a directory that contains the
     /// link is not followed.
     ///
-    /// \throws error with errc::limit_exceeded if links give a few files endlessly many names
+    /// \throws error with errc::limit_exceeded for too many directories, which usually means
+    ///         that links form a cycle
     vector<std::string> list(std::filesystem::path const& directory) {
         add(directory, {});
         return std::move(names_);
@@ -233,7 +234,7 @@ private:
     static constexpr std::size_t most_directories = 1 << 16;
 
     void add(std::filesystem::path const& directory, std::string const& prefix) {
-        std::error_code ignored; // then it is not a directory of the system, and has no links
+        std::error_code ignored; // on error, the store is not the file system
         auto real = std::filesystem::weakly_canonical(directory, ignored);
         if (std::ranges::find(above_, real) != above_.end())
             return;
@@ -255,11 +256,12 @@ private:
     file_store const& files_;
     std::size_t depth_;
     std::size_t directories_ = 0;
-    vector<std::filesystem::path> above_; ///< the directories being listed, without links
+    vector<std::filesystem::path> above_; ///< resolved paths of the directories being listed
     vector<std::string> names_;
 };
 
-/// The files of ranks in a directory: of each rank of the mesh, and of no other.
+/// The files of ranks in a directory. Each rank of the mesh must have a file, and no other rank may
+/// have a file.
 class rank_directory {
 public:
     rank_directory(std::filesystem::path path, rank_files const& description)

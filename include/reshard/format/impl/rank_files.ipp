@@ -26,8 +26,8 @@
 #include <utility>
 
 /// \file
-/// Makes one checkpoint of files of ranks that do not describe their layout. A layout file says how
-/// their tensors are cut.
+/// Joins files of ranks into one checkpoint, if the files do not describe their layout. A layout
+/// file says how their tensors are cut.
 
 namespace reshard::detail {
 
@@ -62,7 +62,7 @@ public:
         add_texts(result_, metadata.metadata);
     }
 
-    /// The checkpoint, with the keys that are selected.
+    /// The checkpoint, with the selected keys.
     opened_checkpoint take(safetensors_options const& options) {
         check_patterns();
         for (auto const& [key, tensors] : tensors_)
@@ -85,14 +85,14 @@ private:
     /// The store that shows the files of all ranks.
     std::shared_ptr<file_store const> store() const { return shown_ ? shown_ : files_; }
 
-    /// Adds the next file to that store.
+    /// Adds the files that `next` shows to `store()`.
     void show(std::shared_ptr<file_store const> const& next) {
         if (next == files_)
             return;
         if (!shown_)
             shown_ = std::make_shared<row_major_files>(
                 files_, std::map<std::filesystem::path, shown_file>());
-        shown_->add(dynamic_cast<row_major_files const&>(*next)); // of a file, not a directory
+        shown_->add(dynamic_cast<row_major_files const&>(*next)); // the type of a file's store
     }
 
     static void rename_only(checkpoint_metadata& metadata, rank_file const& file) {
@@ -124,7 +124,7 @@ private:
         tensors.push_back({file.rank, std::move(tensor)});
     }
 
-    /// If several ranks have a value, the first rank's value counts.
+    /// If several ranks have a value, the first rank's value is used.
     void add_objects(holder_t offset, vector<checkpoint_object>& objects, object_reader read) {
         key_set keys;
         for (checkpoint_object& object : objects) {
@@ -140,8 +140,7 @@ private:
             readers_.emplace_back(std::move(read), std::move(keys));
     }
 
-    /// Warns of the files whose values are taken although other ranks have values with the same
-    /// keys.
+    /// Warns of each file that supplies values, if other ranks have values with the same keys.
     void warn_of_objects(checkpoint_metadata& opened) const {
         std::set<holder_t> files;
         for (checkpoint_object const& object : opened.objects)
@@ -167,7 +166,7 @@ private:
         };
     }
 
-    /// Refuses a pattern that matches no key of the files: it is probably mistyped.
+    /// Refuses a pattern that matches no key of the files, because it is probably misspelt.
     void check_patterns() const {
         auto const check = [&](given_pattern pattern, std::string_view location) {
             for (auto const& [key, tensors] : tensors_)
@@ -188,7 +187,7 @@ private:
         check_layers(stages);
     }
 
-    /// Refuses stages if no file has a key of one of their layers.
+    /// Refuses stages if a layer has no key in any file.
     void check_layers(layout_stages const& stages) const {
         std::set<index_t> layers;
         for (auto const& [key, tensors] : tensors_)
@@ -204,7 +203,7 @@ private:
                      ", which begins with '", stages.layer_prefix, layer, stages.layer_suffix, "'");
     }
 
-    /// Replaces the facts about the first rank's tensors by facts about whole tensors.
+    /// Replaces each tensor of the first rank by the whole tensor.
     void place_all(checkpoint_metadata& opened) const {
         rank_placer const placer(rules_, opened);
         rows_by_module const cut_rows = rows_of_cut_tensors();
@@ -232,21 +231,21 @@ private:
         warn_of_unmatched(opened, unmatched);
     }
 
-    /// Whether several ranks have a tensor that no rule matches, and that has axes.
+    /// Whether several ranks have a tensor that has axes and that no rule matches.
     bool has_unsaid_copies(rank_tensors const& tensors) const {
         checkpoint_tensor const& first = tensors.front().local;
         return tensors.size() > 1 && !first.shape.empty() && !tensors.front().is_placed() &&
                !rules_.rule_of(first.key);
     }
 
-    /// Numbers of rows, by the text before the last dot of keys.
+    /// Numbers of rows, by the text of keys up to the last dot.
     using rows_by_module = std::map<std::string, std::set<index_t>, std::less<>>;
 
     static std::string_view module_of(std::string_view key) {
         return key.substr(0, key.rfind('.') + 1);
     }
 
-    /// The numbers of rows that a rank has of tensors that rules cut along axis 0.
+    /// The numbers of rows in shards of tensors that rules cut along axis 0.
     rows_by_module rows_of_cut_tensors() const {
         rows_by_module rows;
         for (auto const& [key, tensors] : tensors_) {
@@ -261,8 +260,9 @@ private:
         return rows;
     }
 
-    /// Whether equal tensors of ranks may be parts of a larger tensor: their slices are equal, or
-    /// they have as many rows as the parts of a related tensor (`a.bias` and `a.weight`).
+    /// Whether equal tensors of ranks may be shards of a larger tensor: their slices are equal, or
+    /// a related tensor that is cut (`a.weight` for `a.bias`) has shards with the same number of
+    /// rows.
     bool may_be_parts(checkpoint_metadata const& opened, checkpoint_tensor const& local,
                       rows_by_module const& cut_rows) const {
         std::string_view const module = module_of(local.key);
@@ -283,7 +283,7 @@ private:
         if (keys.count() == 0)
             return;
         auto const& axes = rules_.ranks.all_axes;
-        std::size_t cut = 0; // by the first mesh axis of several ranks
+        std::size_t cut = 0; // the first mesh axis with several ranks
         while (axes[cut].extent == 1)
             ++cut;
         std::string const rule = "{\"match\": \"" + keys.first() + "\"";
@@ -324,15 +324,15 @@ private:
 
     std::shared_ptr<file_store const> files_;
     std::shared_ptr<row_major_files>
-        shown_; ///< the shown shards of each; null if all are unchanged
+        shown_; ///< the files that are shown by their shards; null: none
     layout_rules const& rules_;
     checkpoint_metadata result_;
     std::map<std::string, rank_tensors> tensors_;
-    std::map<std::string, checkpoint_tensor> unread_; ///< one that a rank cannot read is none
+    std::map<std::string, checkpoint_tensor> unread_; ///< tensors that some rank cannot read
     std::map<std::pair<std::string, std::string>, std::size_t>
-        aliases_; ///< and the number of files that have them
+        aliases_; ///< with the number of files that have them
     std::set<std::string> object_keys_;
-    std::set<std::string> repeated_; ///< of these, the keys that several files have
+    std::set<std::string> repeated_; ///< the keys that several files have
     vector<std::pair<object_reader, key_set>> readers_;
 };
 

@@ -29,7 +29,7 @@ struct rank_tensor {
     holder_t rank = 0;
     checkpoint_tensor local;
 
-    /// True if the file states the offset in a larger tensor.
+    /// True if the file states the position of its shard in a larger tensor.
     bool is_placed() const {
         index_t stored = 0;
         for (checkpoint_shard const& shard : local.shards)
@@ -38,7 +38,7 @@ struct rank_tensor {
     }
 };
 
-using rank_tensors = vector<rank_tensor>; ///< of one key, by rank
+using rank_tensors = vector<rank_tensor>; ///< the tensors of one key, by rank
 
 /// The first byte that differs between two shards of the same size; std::nullopt if they are equal.
 inline std::optional<std::uint64_t> first_different_byte(file_store const& files,
@@ -62,7 +62,7 @@ inline std::optional<std::uint64_t> first_different_byte(file_store const& files
     return std::nullopt;
 }
 
-/// Compares the shards of one box that several ranks have.
+/// Compares the replicas of each box.
 ///
 /// \param advice the end of the message
 /// \throws error with errc::corrupt_file that names both files, the key and the first element that
@@ -90,8 +90,8 @@ inline void check_replicas(file_store const& files, checkpoint_metadata const& o
     }
 }
 
-/// Whether the slices of a tensor along its first axis of several elements are equal. In that case
-/// copies of it and parts of a larger tensor look the same. False for a tensor without elements.
+/// Whether all slices of a tensor are equal, along its first axis of several elements. In that
+/// case, replicas and shards of a larger tensor look the same. False for a tensor without elements.
 inline bool has_equal_slices(file_store const& files, checkpoint_metadata const& opened,
                              checkpoint_tensor const& tensor) {
     checkpoint_shard most = tensor.shards.front(), shard = most;
@@ -115,8 +115,7 @@ public:
 
     /// The shape of the whole tensor.
     ///
-    /// \throws error with errc::corrupt_file for a rank that lacks it, or errc::bad_layout for a
-    ///         rule that cuts none of its axes
+    /// \throws error with errc::corrupt_file if a rank lacks the tensor
     index_vector global_shape(rank_tensors const& tensors) const {
         checkpoint_tensor const& first = tensors.front().local;
         index_vector shape = first.shape;
@@ -130,8 +129,8 @@ public:
         return shape;
     }
 
-    /// \throws error with errc::corrupt_file if the shape of a rank's part contradicts the rule, or
-    ///         if a rank lacks a tensor that stages place there
+    /// \throws error with errc::corrupt_file if the shape of a rank's shard contradicts the rule,
+    ///         or if stages place the tensor on a rank that lacks it
     checkpoint_tensor placed(rank_tensors const& tensors, layout_row const& row) const {
         checkpoint_tensor result = tensors.front().local;
         result.shape = row.shape;
@@ -148,7 +147,8 @@ public:
         return result;
     }
 
-    /// How a tensor is interleaved, if its rule says that ranks have parts of several tensors.
+    /// How a tensor is interleaved, if its rule says that ranks have shards of several fused
+    /// tensors.
     ///
     /// \throws error with errc::bad_layout for extents that cannot be divided in this way
     std::optional<fused_tensor> fused_of(layout_row const& row) const {
@@ -204,7 +204,7 @@ private:
         return ranks;
     }
 
-    /// The axes of the mesh that cut an axis of the tensor.
+    /// The mesh axes that cut an axis of the tensor.
     axis_set mesh_axes_of(layout_rule const& rule, std::size_t axis) const {
         axis_set axes = 0;
         for (std::size_t i = 0; i < rule.placements.size(); ++i)
@@ -213,7 +213,7 @@ private:
         return axes;
     }
 
-    /// True for ranks that only differ in their coordinates along these axes.
+    /// True for ranks whose coordinates differ only along these axes.
     bool differ_only_along(axis_set axes, holder_t a, holder_t b) const {
         index_vector const of_a = rules_.ranks.coordinates_of(a);
         index_vector const of_b = rules_.ranks.coordinates_of(b);
@@ -232,7 +232,7 @@ private:
         return sum;
     }
 
-    /// Checks that all or none of the ranks over which a rule cuts a tensor have it.
+    /// Refuses a tensor if a rule cuts it over several ranks, and only some of these have it.
     void check_present(rank_tensors const& tensors, layout_rule const& rule) const {
         axis_set axes = 0;
         for (std::size_t i = 0; i < rule.placements.size(); ++i)

@@ -64,7 +64,7 @@ private:
              strides);
     }
 
-    /// \pre some extent is more than 1
+    /// \pre at least one extent is more than 1
     std::size_t widest_axis(box const& region) const {
         std::size_t widest = 0;
         index_t most = -1;
@@ -106,7 +106,7 @@ private:
     vector<std::byte> held_;
 };
 
-/// A file that is shown; refers to the description of how it is shown.
+/// A shown file. Refers to its description.
 class row_major_file : public file_store::file {
 public:
     row_major_file(std::unique_ptr<file_store::file> real, shown_file const& shown)
@@ -179,7 +179,7 @@ private:
     std::unique_ptr<file_store::file> real_;
     shown_file const& shown_;
     mutable std::mutex mutex_;
-    mutable std::optional<std::size_t> found_; ///< the shard whose position is kept
+    mutable std::optional<std::size_t> found_; ///< the shard whose position is cached
     mutable strided_bytes place_;
 };
 
@@ -227,7 +227,7 @@ RESHARD_DECL void row_major_files::check_empty_shards() const {
 
 RESHARD_DECL std::shared_ptr<file_store const> const& row_major_files::lowest() const {
     for (auto const& [path, shown] : files_)
-        if (shown.below) // its bytes differ from those in the store of the other files
+        if (shown.below) // the common store may show the file in another form
             return shown.below;
     return next() ? next()->lowest() : below_;
 }

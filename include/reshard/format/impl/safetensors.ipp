@@ -24,7 +24,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The text with `\0` for each zero byte: what() would end at a zero byte.
+/// The text with `\0` in place of each zero byte, because what() would end at a zero byte.
 inline std::string without_zero_bytes(std::string_view text) {
     std::string result;
     for (char const character : text)
@@ -54,7 +54,7 @@ RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& 
 } // namespace detail
 
 RESHARD_DECL std::string to_string(std::span<std::uint64_t const> extents) {
-    constexpr std::size_t most = 16; // twice the axes of any tensor
+    constexpr std::size_t most = 16; // twice the axes of any supported tensor
     std::string text = "[";
     for (std::uint64_t const extent : extents.first(std::min(most, extents.size())))
         text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
@@ -121,8 +121,8 @@ RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t fil
                    " bytes of data", end > there ? "; it has been cut off" : ""));
 }
 
-/// Sorts by alignment, the largest first, then by name: each tensor is aligned, and equal contents
-/// give equal files.
+/// Sorts by alignment, the largest first, then by name. So each tensor is aligned, and equal
+/// contents give equal files.
 inline vector<std::size_t> writing_order(std::span<safetensors_tensor const> tensors) {
     vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -240,7 +240,7 @@ RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor co
     return result;
 }
 
-/// The number in the first eight bytes, the lowest first.
+/// The number in the first eight bytes, lowest byte first.
 inline std::uint64_t little_endian(std::span<std::byte const> bytes) {
     std::uint64_t value = 0;
     for (std::size_t i = 8; i-- > 0;)
@@ -248,7 +248,8 @@ inline std::uint64_t little_endian(std::span<std::byte const> bytes) {
     return value;
 }
 
-/// Text before or after the object of a header, which the format forbids; or empty.
+/// Describes text before or after the object of a header, which the format forbids; empty if there
+/// is none.
 inline std::string find_bad_padding(std::string_view json) {
     if (!json.starts_with('{'))
         return "the header does not begin with '{'";
@@ -258,7 +259,8 @@ inline std::string find_bad_padding(std::string_view json) {
     return {};
 }
 
-/// Refuses, in strict mode, headers that the reference reader accepts and the format forbids.
+/// Refuses, in strict mode, headers that the reference reader accepts although the format forbids
+/// them.
 inline void check_strict(safetensors_header const& header, safetensors_mode mode,
                          std::string_view file) {
     if (mode == safetensors_mode::strict && !header.warnings.empty())
@@ -285,7 +287,7 @@ RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> sta
     return bytes;
 }
 
-/// Refuses a file that says that its save is not finished: nothing else in it is reliable.
+/// Refuses a file of an unfinished save, because nothing else in it is reliable.
 inline void check_finished(safetensors_header const& header, std::string_view file) {
     auto const save = header.metadata.find(std::string(save_id_name));
     if (save != header.metadata.end() && save->second == unknown_save_id)
@@ -293,7 +295,7 @@ inline void check_finished(safetensors_header const& header, std::string_view fi
              ": the save that wrote it was not finished; load another checkpoint");
 }
 
-/// Refuses a header that was changed, if it has its own digest.
+/// Refuses a header that has its own digest, but was changed.
 inline void check_own_digest(std::string_view json, safetensors_header const& header,
                              std::string_view file) {
     auto const stated = header.metadata.find(std::string(header_digest_name));
@@ -354,7 +356,7 @@ RESHARD_DECL safetensors_header read_safetensors_header(open_file& file, std::st
     constexpr std::uint64_t few_bytes = std::uint64_t{4} << 20;
     if (bytes <= few_bytes)
         return parse_safetensors_json(read_bytes(file, bytes), file.bytes, name, options);
-    // Large pages cost less to allocate. The system gets them back before the tensors are
+    // Large pages are allocated faster. They are returned to the system before the tensors are
     // assembled, even if the heap is fragmented.
     private_mapping const memory(static_cast<std::size_t>(bytes), true);
     std::span const text(memory.data(), static_cast<std::size_t>(bytes));

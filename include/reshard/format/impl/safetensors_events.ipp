@@ -23,7 +23,8 @@
 #include <utility>
 
 /// \file
-/// The JSON of a safetensors header, event by event: a header of 100 MB is never held twice.
+/// The JSON of a safetensors header, event by event, so that a header of 100 MB is in memory only
+/// once.
 
 namespace reshard::detail {
 
@@ -133,7 +134,7 @@ public:
 
     vector<safetensors_entry> tensors;
     std::map<std::string, std::string> metadata;
-    vector<std::string> warnings; ///< about content that the format forbids
+    vector<std::string> warnings; ///< warnings about content that the format forbids
 
 private:
     enum class place {
@@ -162,7 +163,7 @@ private:
         return false;
     }
 
-    /// Content that the format forbids.
+    /// Records content that the format forbids.
     bool bend(std::string const& noun) {
         if (warnings.size() < most_warnings)
             warnings.push_back(noun);
@@ -281,9 +282,10 @@ private:
         return enter(place::header);
     }
 
-    /// The index of the tensor of that name, or the one after the last.
+    /// The index of the tensor with that name, or the number of tensors.
     ///
-    /// Most writers sort names. As long as names ascend, none occurs twice, and no table is needed.
+    /// Most writers sort names. While names ascend, no name can occur twice, and no table is
+    /// needed.
     std::uint32_t number_of(std::string_view name) {
         auto const count = static_cast<std::uint32_t>(tensors.size());
         if (is_ascending_ && (tensors.empty() || tensors.back().name < name))
@@ -309,10 +311,10 @@ private:
     std::string refusal_;
     safetensors_entry current_;
     bool is_ascending_ = true;
-    key_index numbers_; ///< of the tensors, as soon as their names do not ascend
+    key_index numbers_; ///< indices of tensors; filled once names do not ascend
 };
 
-/// An upper limit of the number of tensors in a header: each needs a brace and a few names.
+/// An upper limit for the number of tensors in a header. Each tensor needs a brace and a few names.
 inline std::size_t most_tensors_in(std::string_view json) {
     constexpr std::size_t least_bytes = 40;
     auto const braces = static_cast<std::size_t>(std::count(json.begin(), json.end(), '{'));
@@ -322,7 +324,7 @@ inline std::size_t most_tensors_in(std::string_view json) {
 /// Reads the tensors, metadata and warnings of a header from its JSON. Returns the fault of the
 /// text, or std::nullopt.
 ///
-/// \par Source the serde schema of the reference reader, with everything that it accepts: unknown
+/// \par Source the serde schema of the reference reader, including all that it accepts: unknown
 ///             fields, a tensor as an array of three, a data type as `{"F32": null}`, repeated
 ///             names (the last one counts), `__metadata__` as null
 RESHARD_DECL std::optional<json_fault>

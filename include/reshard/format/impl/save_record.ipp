@@ -104,7 +104,7 @@ inline holder_t rank_of(json_cursor const& cursor) {
     return static_cast<holder_t>(cursor.count());
 }
 
-/// Refuses a file name that would lead out of the directory.
+/// Refuses a file name that leads out of the directory.
 inline void check_file_name(json_cursor const& cursor, std::string const& name) {
     if (name.empty() || name == "." || name == ".." || name.find_first_of("/\\") != name.npos ||
         name.find('\0') != name.npos)
@@ -129,7 +129,7 @@ inline vector<recorded_file> recorded_files_of(json_cursor const& list) {
     return files;
 }
 
-/// Takes the next number from a text, with the blank after it.
+/// Removes the next number, and the blank after it, from a text.
 inline std::uint64_t take_number(json_cursor const& cursor, std::string_view& text) {
     std::uint64_t value = 0;
     auto const end = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -141,9 +141,9 @@ inline std::uint64_t take_number(json_cursor const& cursor, std::string_view& te
     return value;
 }
 
-/// The runs of a file of `bytes` bytes. Each run lies in its source.
+/// The runs of a file of `bytes` bytes, which each lie in their source.
 ///
-/// \param sources the bytes of each
+/// \param sources the number of bytes of each source
 inline vector<delta_run> runs_of(json_cursor const& cursor, std::uint64_t bytes,
                                  vector<std::uint64_t> const& sources) {
     std::string const list = cursor.text();

@@ -44,7 +44,7 @@ inline std::string text_of(vector<delta_run> const& runs) {
     return text;
 }
 
-/// The text of a list, one element per line; empty for an empty list.
+/// The text of a list, one line per element; empty for an empty list.
 inline std::string lines_of(auto const& elements, auto&& text_of_one) {
     std::string text;
     for (auto const& element : elements)
@@ -63,7 +63,7 @@ inline std::string json_of(record_delta const& delta) {
         "]\n  }");
 }
 
-/// Appends the entry of a shard to the record, which is the longest text of a save.
+/// Appends the entry of a shard to the record. These entries are the longest text of a save.
 inline void append_json(std::string& text, checkpoint_shard const& shard,
                         std::span<std::uint64_t const> digests) {
     std::uint64_t const bytes[] = {shard.begin, shard.end};
@@ -79,7 +79,7 @@ inline void append_json(std::string& text, checkpoint_shard const& shard,
     text += "\"}";
 }
 
-/// \param digests gives the digests of a shard, in the order of all shards of all tensors
+/// \param digests returns the digests of a shard; it is called in the order of all shards
 inline void append_json(std::string& text, checkpoint_tensor const& tensor, auto&& digests) {
     text += words(json_quoted(tensor.key), ": {\"dtype\": ", json_quoted(code(tensor.dtype)),
                   ", \"shape\": ", json_list(tensor.shape), ", \"shards\": [");
@@ -90,7 +90,7 @@ inline void append_json(std::string& text, checkpoint_tensor const& tensor, auto
     text += "]}";
 }
 
-/// The shortest decimal text of a number, or `null`.
+/// The shortest decimal text of a number; `null` if it is not finite.
 inline std::string number_or_null(double value) {
     if (!std::isfinite(value))
         return "null";
@@ -134,8 +134,8 @@ inline std::string aliases_text(std::map<std::string, std::string> const& aliase
     return text.empty() ? text : text + "\n  }";
 }
 
-/// The approximate length of the text of the tensors. A text that grows to hundreds of megabytes
-/// would be copied, and for a while there would be two.
+/// The approximate length of the text of the tensors. Without it, a text of hundreds of megabytes
+/// would be copied while it grows, which takes twice the memory.
 inline std::size_t likely_length(checkpoint_metadata const& written) {
     std::size_t length = 0;
     for (checkpoint_tensor const& tensor : written.tensors) {
@@ -147,7 +147,7 @@ inline std::size_t likely_length(checkpoint_metadata const& written) {
     return length;
 }
 
-/// The version that a reader of the record must know.
+/// The version of the record, which a reader must support.
 inline index_t version_of(checkpoint_metadata const& written) {
     for (checkpoint_tensor const& tensor : written.tensors)
         for (checkpoint_shard const& shard : tensor.shards)
@@ -156,7 +156,7 @@ inline index_t version_of(checkpoint_metadata const& written) {
     return 1;
 }
 
-/// The text of a record with digests from another source.
+/// The text of a record whose digests come from `digests`.
 inline std::string record_text(save_record const& record, checkpoint_metadata const& written,
                                auto&& digests) {
     std::string text = words(

@@ -20,9 +20,9 @@
 
 namespace reshard::detail {
 
-/// Which ranks write which shards of a layout: each different shard once. A rank writes the shards
-/// that it holds alone. Of replicas, the largest first, the holder with the fewest bytes so far
-/// writes one, or all holders do.
+/// Chooses the ranks that write the shards of a layout, each different shard once. A rank writes
+/// the shards that no other rank holds. A replicated shard, the largest first, is written by the
+/// holder with the fewest bytes so far, or by all holders.
 class shard_writers {
 public:
     shard_writers(layout const& layout, file_choices const& choices)
@@ -52,7 +52,7 @@ public:
         return listed_[all_.tensors[tensor].spread];
     }
 
-    /// The indices in `shards(tensor)`, ascending.
+    /// The indices in `shards(tensor)` of the shards that are written, ascending.
     vector<std::uint32_t> const& chosen(std::uint32_t tensor) const { return chosen_[tensor]; }
 
 private:
@@ -93,7 +93,7 @@ private:
         write(current_choice, best);
     }
 
-    /// The shard of the rank that the user's function chooses.
+    /// The index of the shard whose rank the user's function chooses.
     std::uint32_t chosen_writer(choice const& current_choice) const {
         shard_table const& table = shards(current_choice.tensor);
         vector<holder_t> ranks;
@@ -117,11 +117,11 @@ private:
     layout const& all_;
     writer_choice const& writer_;
     bool replicas_;
-    vector<shard_table> listed_;             ///< of each spread
-    vector<vector<equal_shards>> different_; ///< the same
+    vector<shard_table> listed_;             ///< the shards of each spread
+    vector<vector<equal_shards>> different_; ///< the different shards of each spread
     vector<choice> replicated_;
     std::map<holder_t, index_t> bytes_;
-    vector<vector<std::uint32_t>> chosen_; ///< of each tensor
+    vector<vector<std::uint32_t>> chosen_; ///< the written shards of each tensor
 };
 
 RESHARD_DECL std::map<holder_t, vector<file_shard>> shards_by_writer(layout const& target,
@@ -142,7 +142,7 @@ RESHARD_DECL std::map<holder_t, vector<file_shard>> shards_by_writer(layout cons
     return ranks;
 }
 
-/// Counts the blocks of all shards of a tensor. Copies count once.
+/// Counts the blocks of all shards of a tensor; replicas count once.
 inline index_t count_blocks(shard_table const& shards) {
     index_t blocks = 0;
     for (equal_shards const& replicas : different_shards(shards)) {

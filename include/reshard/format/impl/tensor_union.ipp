@@ -26,7 +26,7 @@ class tensor_union {
 public:
     explicit tensor_union(vector<checkpoint_file> const& files) : files_(files) {}
 
-    /// Makes room for the tensors of a file, whose keys differ.
+    /// Makes room for the tensors of the next file, in which each key occurs once.
     void begin_file(std::size_t tensors) {
         if (!tensors_.empty() && std::exchange(is_first_, false))
             for (std::uint32_t i = 0; i < tensors_.size(); ++i)
@@ -108,7 +108,7 @@ private:
                "it is in both, and no metadata says that these are shards");
     }
 
-    /// The index of the tensor of that key, or the one after the last. In the first file, no key
+    /// The index of the tensor with that key, or the number of tensors. In the first file, no key
     /// occurs twice, and no table is needed.
     std::uint32_t number_of(std::string_view key) {
         auto const count = static_cast<std::uint32_t>(tensors_.size());
@@ -181,8 +181,8 @@ private:
     vector<checkpoint_file> const& files_;
     vector<checkpoint_tensor> tensors_;
     vector<holder_t> stated_by_; ///< the file that states each tensor's shape, or why it is unread
-    bool is_first_ = true;       ///< no second file was begun
-    key_index numbers_;          ///< of the tensors, from the second file on
+    bool is_first_ = true;       ///< true until a second file begins
+    key_index numbers_;          ///< indices of tensors; filled from the second file on
 };
 
 } // namespace reshard::detail

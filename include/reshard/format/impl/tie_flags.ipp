@@ -12,7 +12,7 @@
 
 namespace reshard::detail {
 
-/// Notes the flags in the objects that count.
+/// Records the flags `tie_word_embeddings` in the objects of the model and of its text part.
 class tie_flag_handler {
 public:
     explicit tie_flag_handler(std::string_view text) : text_(text) {}
@@ -67,7 +67,7 @@ private:
     }
 
     std::string_view text_;
-    vector<bool> counts_; ///< of each object or array around this place
+    vector<bool> counts_; ///< for each enclosing object or array, whether its flags count
     std::string key_;
     char const* behind_key_ = text_.data() + text_.size();
     vector<tie_flag> flags_;

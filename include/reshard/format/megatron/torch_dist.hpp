@@ -34,7 +34,7 @@ inline constexpr std::string_view megatron_common_name = "common.pt";
 RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& metadata);
 
-/// The files of `plan_dcp`, and those that Megatron-Core adds: `metadata.json`, and `common.pt`
+/// The files of `plan_dcp`, and the files that Megatron-Core adds: `metadata.json`, and `common.pt`
 /// with the common objects of all ranks.
 ///
 /// \throws error as `plan_dcp`

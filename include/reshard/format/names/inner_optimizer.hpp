@@ -13,31 +13,32 @@
 
 namespace reshard::model {
 
-/// Says how to get the optimizer that another one wraps. Specialise it for your own types:
+/// Says how to get the optimizer inside a wrapper. Specialise it for your own types:
 ///
 /// ```
 /// template <> struct reshard::model::optimizer_traits<group_sharded_optimizer> {
 ///     static auto& inner(auto& outer) { return outer.wrapped; }
 /// };
 /// ```
-/// `inner` returns a reference, or a pointer, which is null if the object wraps nothing: for types
-/// that may wrap other objects of their type. A type without `inner` holds its state itself.
+/// `inner` returns a reference or a pointer. For a type that may wrap objects of the same type,
+/// return a pointer, which is null if the object wraps nothing. A type without `inner` holds its
+/// state itself.
 template <class Optimizer>
 struct optimizer_traits {};
 
-/// An optimizer that wraps another.
+/// An optimizer that wraps another optimizer.
 template <class T>
 concept wraps_optimizer =
     requires(T& outer) { optimizer_traits<std::remove_cv_t<T>>::inner(outer); };
 
 /// The optimizer inside all wrappers, which holds the state and updates it.
 ///
-/// A wrapper may return a copy of the state, or none. The state of this optimizer is the one that
-/// the next step changes.
+/// A wrapper may return a copy of the state, or no state. The next step changes the state of the
+/// inner optimizer.
 ///
 /// \throws     error with errc::usage if more than 64 optimizers of one type wrap each other
 /// \par Source PaddlePaddle's optimizers of stage 3, of hybrid parallelism and of gradient scaling
-///             wrap each other; there the code of checkpoints tests for the types that it knows
+///             wrap each other; there, the checkpoint code tests for known types
 template <class T>
 constexpr auto& unwrap_optimizer(T& optimizer) {
     if constexpr (!wraps_optimizer<T>) {

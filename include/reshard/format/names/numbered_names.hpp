@@ -19,9 +19,9 @@ namespace reshard::model {
 
 /// A number in a name, and the parts of the name around it.
 struct numbered_name {
-    std::string_view head; ///< up to the number
+    std::string_view head; ///< the text before the number
     index_t number = 0;
-    std::string_view tail; ///< from the end of the number on
+    std::string_view tail; ///< the text after the number
 };
 
 } // namespace reshard::model
@@ -35,7 +35,7 @@ namespace reshard::detail {
 RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view name,
                                                                std::string_view before);
 
-/// The name after `change` has replaced the number after `before`. A name without such a number is
+/// The name, with `change` applied to the number after `before`. A name without such a number is
 /// unchanged.
 std::string renumbered(std::string_view name, std::string_view before, auto const& change) {
     auto const match = number_behind(name, before);
@@ -49,23 +49,24 @@ std::string renumbered(std::string_view name, std::string_view before, auto cons
 
 namespace reshard::model {
 
-/// The model's name of a tensor whose number counts within a chunk of a stage.
+/// Converts a name whose number counts within a chunk of a stage to the name in the model.
 ///
-/// No two stages share such a name. A name without a number, such as an embedding's, is unchanged.
+/// No two stages have the same name in the model. A name without a number, such as an embedding's,
+/// is unchanged.
 ///
 /// \throws     error with errc::bad_layout for a layer that the chunk does not have
 /// \par Source PipelinePretrainedModel of PaddleNLP, which keeps a table of both names
 RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
                                        pipeline const& stages, layer_place chunk);
 
-/// The stage's name of a layer's tensor that has this name in the model.
+/// Converts a name in the model to the name on the stage that has the layer.
 ///
-/// \post   `name_in_model` of it, for that stage and chunk, is `name`
+/// \post   `name_in_model` of the result, for that stage and chunk, is `name`
 /// \throws error with errc::bad_layout for a layer that does not exist
 RESHARD_DECL std::string name_on_stage(std::string_view name, std::string_view before,
                                        pipeline const& stages);
 
-/// The model's name of a tensor whose number counts within an expert-parallel rank.
+/// Converts a name whose number counts within an expert-parallel rank to the name in the model.
 ///
 /// \throws     error with errc::bad_layout for an expert or a rank that does not exist
 /// \par Source PaddlePaddle's renumbering of experts when a checkpoint is saved

@@ -16,8 +16,8 @@
 #include <string_view>
 
 /// \file
-/// PaddlePaddle's names of an optimizer's variables, from any code path, and their keys. Also the
-/// master weights beside the weights in a Unified Checkpoint.
+/// Converts PaddlePaddle's names of optimizer variables, from any code path, to keys. Also makes
+/// weights from the master weights of a Unified Checkpoint, and master weights from weights.
 
 namespace reshard::model {
 
@@ -29,17 +29,17 @@ struct renamed_key {
     bool operator==(renamed_key const&) const = default;
 };
 
-/// Defines each key as the tensor that is stored under the other name.
+/// Defines each wanted key as the tensor that is stored under the other name.
 ///
 /// \throws error with errc::unknown_key for a stored name that the catalog does not have
 RESHARD_DECL void define_renamed(mapping& program, vector<renamed_key> const& renamed,
                                  catalog const& stored);
 
-/// Different names of one tensor in several frameworks, or in their versions.
+/// Names that different frameworks, or their versions, use for one tensor.
 struct name_table {
     std::string_view name;
     std::string_view description;
-    /// The other names of a key; none if the table does not know it.
+    /// The other names of a key; empty if the table does not know the key.
     vector<std::string> (*others)(std::string_view key);
 };
 
@@ -49,17 +49,17 @@ struct name_table {
 ///             master weights for missing keys
 RESHARD_DECL vector<name_table> const& name_tables();
 
-/// \throws error with errc::usage for a name that no table has; it lists all names
+/// \throws error with errc::usage for the name of an unknown table; it lists all names
 RESHARD_DECL name_table const& find_name_table(std::string_view name);
 
-/// The wanted keys that `stored` has under another name of this table only, in their order. A key
-/// with several other names is omitted, because the right one is unknown.
+/// The wanted keys that `stored` has only under another name of this table, in their order. A key
+/// with several stored names is omitted, because the right name is unknown.
 RESHARD_DECL vector<renamed_key>
 renamed_by(name_table const& table, vector<std::string> const& wanted, catalog const& stored);
 
 /// A program, for `options::program`, that fills each wanted tensor by its name. If that name is
-/// not stored, it uses the name from the first of these tables that finds the tensor. It reports
-/// renamings on every rank.
+/// not stored, the program uses the first of these tables that finds the tensor. The program
+/// reports renamings on every rank.
 ///
 /// \throws error with errc::usage as `find_name_table`
 RESHARD_DECL std::function<mapping(catalog const&, catalog const*)>
@@ -71,7 +71,7 @@ program_by_names(vector<std::string> const& tables,
 namespace reshard::detail {
 
 /// Says which tables would find keys that are not stored: `'a/b' by the names of 'separators'`, and
-/// the number of other keys. Empty if none would.
+/// the number of other keys. Empty if no table finds any.
 RESHARD_DECL std::string hint_of_names(vector<std::string> const& wanted, catalog const& stored);
 
 inline constexpr std::string_view master_suffix = "_fp32_master";
@@ -91,7 +91,7 @@ namespace reshard::model {
 /// The kind of a variable: the parameter itself, or one of its states.
 struct variable_name {
     std::string parameter;   ///< the parameter's variable: `linear_0.w_0`
-    std::string suffix = {}; ///< of the state's key: `.moment1_0`; empty for the parameter itself
+    std::string suffix = {}; ///< suffix of the state's key: `.moment1_0`; empty for the parameter
 
     bool operator==(variable_name const&) const = default;
 };
@@ -103,8 +103,8 @@ struct variable_name {
 /// checkpoints have instead.
 ///
 /// \throws     error with errc::unknown_key for a name that leaves no parameter
-/// \par Source GroupShardedStage3 and the optimizers of PaddlePaddle: there master weights lack
-///             `slice@`, and each code path removes marks separately
+/// \par Source GroupShardedStage3 and the optimizers of PaddlePaddle: there, master weights lack
+///             `slice@`, and each code path removes marks in its own way
 RESHARD_DECL variable_name parse_variable(std::string_view name,
                                           vector<state_kind> const& kinds = paddle_states());
 
@@ -117,10 +117,10 @@ using variable_keys = std::map<std::string, std::string, std::less<>>;
 RESHARD_DECL std::string key_of_variable(std::string_view name, variable_keys const& parameters,
                                          vector<state_kind> const& kinds = paddle_states());
 
-/// The form of the variable from which an optimizer names a parameter's state.
+/// The properties of a parameter that determine the names of its state variables.
 struct variable_form {
-    bool is_slice = false;   ///< stage 3 cut it
-    bool has_master = false; ///< it has fewer than 32 bits
+    bool is_slice = false;   ///< stage 3 cut the parameter
+    bool has_master = false; ///< the parameter has fewer than 32 bits
 
     bool operator==(variable_form const&) const = default;
 };
@@ -128,20 +128,21 @@ struct variable_form {
 /// The names of a parameter's variables, in the order in which an optimizer makes them. In mixed
 /// precision, the master weight is first, and its name is part of the accumulators' names.
 ///
-/// \post `parse_variable` of each gives `parameter` and the suffix of its kind
+/// \post `parse_variable` of each name returns `parameter` and the suffix of the state's kind
 RESHARD_DECL vector<std::string> state_variables(std::string_view parameter, variable_form form,
                                                  vector<state_kind> const& kinds = paddle_states());
 
 /// The permitted substitutes for a tensor that a checkpoint does not have.
 struct master_rule {
-    bool weights_of_masters = false; ///< for a weight, its master weight
-    bool masters_of_weights = false; ///< for a master weight, its weight
+    bool weights_of_masters = false; ///< a weight may be made from its master weight
+    bool masters_of_weights = false; ///< a master weight may be made from its weight
 };
 
-/// Defines the wanted keys that a rule allows to make from other tensors, each as a cast to its
-/// data type.
+/// Defines each wanted key that a rule permits to be made from another tensor, as a cast to the
+/// wanted data type.
 ///
-/// A weight that is stored only as its master weight, in the same data type, is made from it too.
+/// A weight that is stored only as its master weight, in the same data type, is made from the
+/// master weight too.
 ///
 /// \return the list of substitutes, in the order of the keys: report it, so that they are not used
 /// silently

@@ -31,29 +31,29 @@ inline constexpr std::pair<std::string_view, data_type> npy_types[] = {
     {"c8", data_type::c64},     {"c16", data_type::c128},
 };
 
-/// The data type of a `descr` such as `<f4`; std::nullopt for types that we do not have.
+/// The data type of a `descr` such as `<f4`; std::nullopt for other types.
 RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr);
 
 /// Opens a `.npy` file: one tensor, whose key is the file's name without the ending. Here and
-/// below, arrays of texts are values, and arrays of objects are opaque. Arrays of other elements
-/// that we do not have are tensors that cannot be read.
+/// below, arrays of texts are values, and arrays of objects are opaque. Arrays of other unsupported
+/// elements are tensors that cannot be read.
 RESHARD_DECL opened_checkpoint open_npy(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path);
 
-/// Opens a `.npz` file, with a tensor for each member. Members are stored or deflated.
+/// Opens a `.npz` file, with a tensor for each member. Members may be stored or deflated.
 ///
-/// \throws error also as `read_zip`
+/// \throws error as `read_zip`, too
 RESHARD_DECL opened_checkpoint open_npz(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path);
 
-/// A `.npy` file of one tensor.
+/// A `.npy` file with one tensor.
 ///
 /// \pre    the layout has whole tensors on one rank, here and below
-/// \throws error with errc::unsupported for another number of tensors, and for data types that
-///         NumPy does not have, naming the key
+/// \throws error with errc::unsupported if the layout does not have exactly one tensor, and for
+///         data types that NumPy does not have, naming the key
 RESHARD_DECL checkpoint_plan plan_npy(layout const& target, file_choices const& choices);
 
-/// A `.npz` file of all tensors, not compressed.
+/// A `.npz` file with all tensors, not compressed.
 RESHARD_DECL checkpoint_plan plan_npz(layout const& target, file_choices const& choices);
 
 } // namespace reshard::detail

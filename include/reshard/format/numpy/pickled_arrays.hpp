@@ -17,14 +17,15 @@
 #include <string>
 
 /// \file
-/// Arrays of NumPy in a pickle. Their elements are in the file, between the codes.
+/// Arrays of NumPy in a pickle. The elements are in the file, between the opcodes.
 
 namespace reshard::detail {
 
 /// Arrays of NumPy in a pickle.
 class pickled_arrays {
 public:
-    /// \param encoded receives the bytes that are stored as texts; if it is null, they are refused
+    /// \param encoded receives bytes that are stored as texts; if it is null, such bytes are
+    ///                refused
     explicit pickled_arrays(pickle const& values, files_with_encoded_bytes* encoded = nullptr)
         : values_(values), encoded_(encoded) {}
 
@@ -33,13 +34,13 @@ public:
         return is_reconstructed(value) || is_of_buffer(value);
     }
 
-    /// Equal for values that are the same array of NumPy, under any names. Arrays that share bytes
-    /// need not be the same: Python has each bytes object of one byte only once.
+    /// The same number for values that are the same array of NumPy, under any names. Different
+    /// arrays may share bytes, because Python has only one bytes object for each one-byte value.
     ///
     /// \pre `is_array(value)`
     std::uint64_t identity(pickle_value value) const { return without_name(value).position; }
 
-    /// The position of an array in the file, or in the file of `files_with_encoded_bytes`.
+    /// The position of an array in the file, or in the shown file of `files_with_encoded_bytes`.
     ///
     /// \pre `is_array(value)`
     file_tensor array(pickle_value value, std::string const& noun) const {
@@ -54,7 +55,8 @@ public:
     }
 
 private:
-    /// A tensor that is not at the top of its file is a tuple of its name and its array.
+    /// The array of a value. A tensor that is not at the top level of its file is a tuple of its
+    /// name and its array.
     pickle_value without_name(pickle_value value) const {
         if (!values_.is_made_by(value, "builtins.tuple") &&
             !values_.is_made_by(value, "__builtin__.tuple"))
@@ -80,7 +82,7 @@ private:
         return elements;
     }
 
-    /// The data type of `dtype('f4')`, whose state begins with a version and the order of bytes.
+    /// The data type of `dtype('f4')`. Its state begins with a version and the byte order.
     data_type type_of(pickle_value dtype, std::string const& noun) const {
         pickle_object const& object = values_.object(dtype, noun);
         auto const arguments = values_.elements(object.arguments, noun);
@@ -111,8 +113,8 @@ private:
         return result;
     }
 
-    /// The position of `needed` bytes. In protocol 2 they are a text, or a call that makes empty
-    /// bytes.
+    /// The position of `needed` bytes. In protocol 2, the bytes are a text, or a call that makes
+    /// empty bytes.
     std::uint64_t place_of(pickle_value bytes, std::uint64_t needed,
                            std::string const& noun) const {
         if (values_.is_made_by(bytes, "_codecs.encode"))

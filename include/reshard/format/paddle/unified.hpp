@@ -26,18 +26,19 @@ enum class unified_part { model, master_weights, optimizer };
 
 inline constexpr std::string_view unified_format = "unified_checkpoint";
 
-/// The index of master weights, and of optimizer state.
+/// The indexes of master weights and of optimizer state.
 inline constexpr std::string_view master_index_name = "master_weights.safetensors.index.json";
 inline constexpr std::string_view optimizer_index_name = "optimizer.safetensors.index.json";
 
-/// Their file names if there is only one file and no index.
+/// The names of their files, if there is only one file and no index.
 inline constexpr std::string_view master_single_name = "master_weights.safetensors";
 inline constexpr std::string_view optimizer_single_name = "optimizer.safetensors";
 
-/// The suffix of a parameter's key for its master weight.
+/// The suffix of the key of a master weight, after the key of its weight.
 inline constexpr std::string_view master_key_suffix_of_paddle = ".w_0";
 
-/// The index of a part in a directory, or its only file; empty if it has no such part.
+/// The path of a part's index in a directory, or of the part's only file; empty if the directory
+/// lacks the part.
 RESHARD_DECL std::optional<std::filesystem::path>
 find_part(file_store const& files, std::filesystem::path const& directory, unified_part part);
 
@@ -45,36 +46,36 @@ find_part(file_store const& files, std::filesystem::path const& directory, unifi
 RESHARD_DECL bool is_unified(file_store const& files, std::filesystem::path const& directory);
 
 /// The key of a tensor that has `name` in a file of a part: `w.w_0` for the master weight `w`, and
-/// `w.moment1_0` for `w/moment1_0` of the optimizer. So programs see the states of `w`.
+/// `w.moment1_0` for `w/moment1_0` of the optimizer. In this form, programs find the states of `w`.
 RESHARD_DECL std::string key_in_part(unified_part part, std::string_view name);
 
-/// The element type in a file of PaddleNLP. NumPy has no bfloat16, so it is written and read as
-/// unsigned 16 bits. Versions before 3.0.0b4 read only this form.
+/// The element type in a file of PaddleNLP. NumPy has no bf16, so PaddleNLP writes and reads bf16
+/// as unsigned 16-bit integers. Versions before 3.0.0b4 read only this form.
 inline data_type written_type_of_paddle(data_type dtype) {
     return dtype == data_type::bf16 ? data_type::u16 : dtype;
 }
 
-/// The type of the elements for which such a file states `dtype`.
+/// The element type for which a file of PaddleNLP states `dtype`.
 inline data_type type_of_paddle(data_type dtype) {
     return dtype == data_type::u16 ? data_type::bf16 : dtype;
 }
 
-/// The sorted names of a directory's files with master weights or optimizer state that are in no
-/// index: each is of one rank (`ignore_merge_optimizer`).
+/// The sorted names of the files in a directory that have master weights or optimizer state and are
+/// in no index. Each of these files belongs to one rank (`ignore_merge_optimizer`).
 ///
-/// \param read the names of the files that are in an index
+/// \param read the names of the files that an index lists
 RESHARD_DECL vector<std::string> unmerged_files(file_store const& files,
                                                 std::filesystem::path const& directory,
                                                 vector<std::string> const& read);
 
-/// The sorted names of a directory's files in the older formats of the same contents: PaddleNLP's
-/// before it had Unified Checkpoints, or torch.save's.
+/// The sorted names of the files in a directory that have the same contents in an older format:
+/// PaddleNLP's format before Unified Checkpoints, or the format of torch.save.
 RESHARD_DECL vector<std::string> older_files(file_store const& files,
                                              std::filesystem::path const& directory);
 
-/// Files with the whole tensors of a layout of one rank, and an index for each part. `w.w_0` of 32
-/// bits is the master weight of `w`; `w` may be absent (`skip_save_model_weight`) if a state of `w`
-/// or another weight exists. `w.moment1_0` and the other states of Paddle's Adam belong to the
+/// Plans files with the whole tensors of a layout of one rank, and an index for each part. A 32-bit
+/// `w.w_0` is the master weight of `w`; `w` may be absent (`skip_save_model_weight`) if a state of
+/// `w` or another weight exists. `w.moment1_0` and the other states of Paddle's Adam belong to the
 /// optimizer. All other tensors, and variables such as `linear_0.w_0`, belong to the model.
 ///
 /// \throws error as `plan_safetensors` does; errc::unsupported for shards that are not whole

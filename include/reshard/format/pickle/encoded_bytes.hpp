@@ -20,24 +20,24 @@
 #include <string_view>
 
 /// \file
-/// Bytes that a pickle of protocol 2 stores as a text: each character's number is a byte.
+/// Bytes that a pickle of protocol 2 stores as a text. The number of each character is a byte.
 
 namespace reshard::detail {
 
-/// The numbers of the characters of a text in UTF-8: the bytes of the text in Latin-1, as Python
-/// encodes it. Empty if a number is above 255.
+/// The bytes that a text in UTF-8 encodes: the number of each character is a byte (Latin-1, as in
+/// Python). std::nullopt if a number is above 255.
 RESHARD_DECL std::optional<std::string> latin1_bytes(std::string_view text);
 
-/// Bytes that are stored as a text in UTF-8. A byte from 128 on takes two bytes in the text.
+/// Bytes that are stored as a text in UTF-8. Each byte from 128 on takes two bytes in the text.
 ///
-/// Each part of the text is read when its bytes are wanted. To find it, the characters before it
-/// are counted, and 8 bytes are kept for each `step` of the text.
+/// A part of the text is read when its bytes are needed. To find the part, the characters before it
+/// are counted. This keeps 8 bytes for each `step` of the text.
 class encoded_bytes {
 public:
     static constexpr std::uint64_t step = 1 << 16;
 
     /// \param text  the position of the text in its file
-    /// \param bytes how many there should be
+    /// \param bytes the expected number of bytes
     /// \param noun  names the bytes in messages: "m.pdparams: tensor 'w'"
     RESHARD_DECL encoded_bytes(byte_run text, std::uint64_t bytes, std::string noun);
 
@@ -46,13 +46,13 @@ public:
     /// Fills `target` with the bytes from `position` on.
     ///
     /// \pre    `position + target.size() <= bytes()`
-    /// \throws error with errc::corrupt_file if the part of the text that was read shows that it
-    ///         has too few or too many bytes, or other characters
+    /// \throws error with errc::corrupt_file if the part that was read shows that the text has too
+    ///         few bytes, too many bytes, or characters above 255
     RESHARD_DECL void read(file_store::file const& file, std::uint64_t position,
                            std::span<std::byte> target) const;
 
 private:
-    /// The last step that does not begin after a character.
+    /// The last step that begins at or before the character at `position`.
     std::size_t step_of(file_store::file const& file, std::uint64_t position) const;
     std::uint64_t characters_before(std::size_t number) const;
     std::string part(file_store::file const& file, std::uint64_t begin) const;
@@ -65,7 +65,7 @@ private:
     mutable vector<std::uint64_t> before_{0}; ///< characters that begin before each step
 };
 
-/// The files of a store. One file is extended after its end by the bytes that it stores as texts.
+/// The files of a store. One file is extended beyond its end by the bytes that it stores as texts.
 class files_with_encoded_bytes : public file_store {
 public:
     RESHARD_DECL files_with_encoded_bytes(std::shared_ptr<file_store const> below,
@@ -74,7 +74,7 @@ public:
     /// Adds the bytes of a text in the file's pickle, and returns their position. Each text is
     /// added once.
     ///
-    /// \param bytes how many there should be
+    /// \param bytes the expected number of bytes
     /// \param noun  names the bytes in messages: "tensor 'w'"
     /// \throws error with errc::corrupt_file for a text that is too short; it names the file
     RESHARD_DECL std::uint64_t add(pickle const& values, pickle_value text, std::uint64_t bytes,
@@ -94,9 +94,9 @@ private:
 
     std::shared_ptr<file_store const> below_;
     std::filesystem::path path_;
-    std::uint64_t real_bytes_;                       ///< of the file
-    std::map<std::uint64_t, encoded_bytes> in_file_; ///< by their shown positions
-    std::map<std::uint64_t, std::string> here_;      ///< the bytes of short texts, likewise
+    std::uint64_t real_bytes_; ///< the bytes of the file without the extension
+    std::map<std::uint64_t, encoded_bytes> in_file_; ///< by shown positions
+    std::map<std::uint64_t, std::string> here_; ///< the bytes of short texts, by shown positions
 };
 
 } // namespace reshard::detail

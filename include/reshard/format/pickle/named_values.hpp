@@ -22,40 +22,39 @@
 
 namespace reshard::detail {
 
-/// A value with its name: the keys of dicts and the indices of lists that lead to it, joined by
-/// dots.
+/// A value with its name: the dict keys and list indices that lead to the value, joined by dots.
 struct named_value {
     std::string key;
     pickle_value value;
 };
 
-/// True for a value to be found.
+/// True for the values that a search should find.
 using value_predicate = std::function<bool(pickle_value)>;
 
-/// The tensors and other values of a pickle, in their order. The only value of a pickle has no
-/// name.
+/// The tensors and other values of a pickle, in their order. If the pickle is a single value, the
+/// value has no name.
 ///
 /// All dicts are entered, so an empty dict gives no value. Lists are entered if they have a tensor,
 /// a dict, or a list that is entered; tuples, if they have a tensor at any depth. Any other value
-/// is one entry, and so is a value within itself or within more than 64 others. A key that is not a
-/// text becomes a name as Python writes it, `('a', 1)`. The memory grows with the bytes of the
-/// pickle that were read.
+/// is one entry, and so is a value within itself or below more than 64 others. A key that is not a
+/// text becomes a name in Python's form, `('a', 1)`. The memory is proportional to the bytes that
+/// were read of the pickle.
 ///
 /// \param  file   the file of the pickle; long names are read from it
-/// \param  tuples receives the names of entered tuples that are not within another one
-/// \throws error with errc::limit_exceeded if values occur so often that their number is out of
-///         proportion to the file, and for a name of more than 64 KiB
+/// \param  tuples receives the names of entered tuples that are not inside another tuple
+/// \throws error with errc::limit_exceeded if repeated values make their number too large for the
+///         file, and for a name of more than 64 KiB
 /// \par Source torch.distributed.checkpoint._traverse of torch 2.4 to 2.15, except for tuples:
 ///             there each tuple is one value
 RESHARD_DECL vector<named_value> named_values(pickle const& values, file_store::file const& file,
                                               value_predicate const& is_tensor,
                                               vector<std::string>* tuples = nullptr);
 
-/// True for a value that has other values as parts.
+/// True for a value that contains other values.
 inline bool has_others(pickle_value value) {
     using kind = pickle_value::kind;
     switch (value.type) {
-    case kind::tuple: return value.count > 0; // empty ones may be shared
+    case kind::tuple: return value.count > 0; // empty tuples may be shared
     case kind::list:
     case kind::set:
     case kind::dict:
@@ -64,8 +63,8 @@ inline bool has_others(pickle_value value) {
     }
 }
 
-/// Finds values within others: in lists and dicts, in a deque, in a set, or in the state of an
-/// object. Each value is searched only once, even if it occurs several times.
+/// Finds values inside other values: in lists and dicts, in a deque, in a set, or in the state of
+/// an object. Each value is searched only once, even if it occurs several times.
 class value_search {
 public:
     value_search(pickle const& values, value_predicate is_wanted)
@@ -77,7 +76,7 @@ public:
 private:
     using kind = pickle_value::kind;
 
-    static constexpr std::size_t most_depth = 1000; ///< more than values that are carried may have
+    static constexpr std::size_t most_depth = 1000; ///< deeper than any carried value
 
     std::optional<pickle_value> find_in(pickle_value value, std::size_t depth) {
         if (is_wanted_(value))
@@ -114,8 +113,8 @@ private:
     std::map<std::pair<kind, std::uint64_t>, std::optional<pickle_value>> known_;
 };
 
-/// Finds values that are only listed, neither read nor carried: values with unknown classes or
-/// functions, values within themselves, and values that are too deep.
+/// Finds values that are listed, but neither read nor carried: values with unknown classes or
+/// functions, values within themselves, and values that are nested too deeply.
 class opaque_search {
 public:
     explicit opaque_search(pickle const& values)
@@ -127,11 +126,11 @@ public:
     RESHARD_DECL std::string reason(pickle_value value);
 
 private:
-    /// A value that is being searched, and the number of its next part.
+    /// A value that is being searched, and the index of its next part.
     struct step {
         pickle_value value;
         std::size_t next = 0;
-        std::size_t height = 0; ///< of the parts so far
+        std::size_t height = 0; ///< the largest height of the parts so far
     };
 
     std::size_t height(pickle_value value);

@@ -16,7 +16,8 @@
 #include <string_view>
 
 /// \file
-/// Reads pickles, the values that Python programs write, without Python. No code in them is run.
+/// Reads pickles, which store the values of Python programs, without Python. No code in a pickle is
+/// executed.
 
 namespace reshard::detail {
 
@@ -79,30 +80,30 @@ enum class pickle_code : unsigned char {
     bytearray8 = 0x96,
 };
 
-/// A value of a pickle; the `pickle` owns the data that it refers to.
+/// A value of a pickle. The `pickle` owns the data that the value refers to.
 struct pickle_value {
     enum class kind : std::uint8_t {
         none,
         boolean,
-        integer,      ///< of 64 bits at most
-        long_integer, ///< of more, not read: the position of its bytes
+        integer,      ///< at most 64 bits
+        long_integer, ///< more than 64 bits; not read, only the position of its bytes
         real,
         text,
-        long_text, ///< of more than `most_text_bytes`, not read: its position in the file
-        bytes,     ///< not read: their position in the file
+        long_text, ///< more than `most_text_bytes`; not read, only its position in the file
+        bytes,     ///< not read, only their position in the file
         tuple,
-        size, ///< a tuple of torch, of extents
+        size, ///< torch's tuple of extents
         list,
         set,
         dict,
-        global,        ///< a class or a function, by its name
-        unknown,       ///< a class or a function that is not an allowed one
-        object,        ///< the result of a class or function with arguments; it is not called
+        global,        ///< a class or a function
+        unknown,       ///< a class or a function that is not allowed
+        object,        ///< made by a class or a function with arguments, which is not called
         persistent_id, ///< an object outside the pickle, by its identifier
     };
 
     kind type = kind::none;
-    /// The number of elements of a tuple, or of bytes of a text; 1 for a bytearray and for a frozen
+    /// The number of elements of a tuple, or of bytes of a text. 1 for a bytearray and for a frozen
     /// set.
     std::uint32_t count = 0;
     std::uint64_t position = 0; ///< the number itself, or the position of the value
@@ -112,14 +113,14 @@ struct pickle_value {
     bool operator==(pickle_value const&) const = default;
 };
 
-/// Longer names in dicts are not read: see `named_values`.
+/// Longer names in dicts are refused: see `named_values`.
 inline constexpr std::size_t most_pickled_name_bytes = std::size_t{1} << 16;
 
-/// The deepest nesting of values for readers that read all of them; deeper ones are opaque.
+/// The deepest nesting for readers that read all values. Deeper values are opaque.
 inline constexpr std::size_t most_carried_depth = 64;
 
-/// A number as Python writes it: the shortest text that is read as the same number, and not as a
-/// whole number.
+/// A number as Python writes it: the shortest text from which the same number is read, but not an
+/// integer.
 RESHARD_DECL std::string python_text(double value);
 
 /// A key of a dict, and its value.
@@ -128,8 +129,8 @@ struct pickle_pair {
     pickle_value value;
 };
 
-/// The pairs of a dict, in the order in which they were set. The last value of a repeated key
-/// counts.
+/// The pairs of a dict, in the order in which they were set. If a key is repeated, its last value
+/// is used.
 struct pickle_pairs {
     std::span<pickle_value const> values; ///< key, value, key, value
 
@@ -144,14 +145,14 @@ struct pickle_object {
     pickle_value state;
 };
 
-/// A pickle that was read.
+/// A pickle, after it was read.
 ///
-/// Its memory grows with the bytes that were read, not with the sizes that they claim. Most
+/// Its memory grows with the bytes that were read, not with the sizes that these bytes state. Most
 /// checkpoints need 5 to 15 bytes of memory per byte, and a pickle that would need more than
 /// `most_memory` is refused. Bytes and long texts are not read, and stay in the file.
 ///
-/// A value may occur several times, and within itself: code that follows values must count its
-/// steps.
+/// A value may occur several times, and may contain itself, so code that follows values must count
+/// its steps.
 ///
 /// Each function that expects a kind of value throws an error with errc::corrupt_file for any other
 /// kind. It names the file, and the caller's noun, which begins a sentence: "the size of tensor
@@ -161,11 +162,11 @@ public:
     /// Reads the pickle in a range of a file.
     ///
     /// \param allowed names of the known classes and functions, `module.name`; a `*` at the end
-    ///                matches any text without a dot. Objects of others are opaque
-    ///                (`unknown_class`).
-    /// \throws error with errc::unsupported for codes that no tensor needs; errc::corrupt_file for
-    ///         bytes that are not a pickle of protocols 2 to 5, or end early; it names the file and
-    ///         the position in it
+    ///                matches any text without a dot. Objects of other classes and functions are
+    ///                opaque (`unknown_class`).
+    /// \throws error with errc::unsupported for opcodes that no tensor needs; errc::corrupt_file
+    ///         for bytes that are not a pickle of protocols 2 to 5, or end early; it names the file
+    ///         and the position in it
     RESHARD_DECL pickle(file_store::file const& file, std::string name, byte_run where,
                         std::span<std::string_view const> allowed);
 
@@ -177,10 +178,10 @@ public:
     /// The number of bytes that were read, without values that stay in the file.
     std::uint64_t bytes_read() const { return bytes_read_; }
 
-    /// The memory that it takes, in bytes.
+    /// The memory that the pickle takes, in bytes.
     RESHARD_DECL std::uint64_t memory() const;
 
-    /// The memory that it may take, with everything that is made of it before a tensor is read, in
+    /// The memory that the pickle and everything made from it may take before a tensor is read, in
     /// bytes.
     std::uint64_t most_memory() const { return most_memory(bytes_read_); }
     static std::uint64_t most_memory(std::uint64_t bytes_read) {
@@ -196,11 +197,11 @@ public:
     RESHARD_DECL double real(pickle_value value, std::string_view noun) const;
     RESHARD_DECL byte_run bytes(pickle_value value, std::string_view noun) const;
 
-    /// The position of a long text, or of a long whole number: in two's complement, the lowest byte
+    /// The position of a long text, or of a long whole number: in two's complement, lowest byte
     /// first.
     RESHARD_DECL byte_run unread(pickle_value value, std::string_view noun) const;
 
-    /// The elements of a tuple, a list, a set, or an object that is made of a tuple.
+    /// The elements of a tuple, a list, a set, or an object that is made from a tuple.
     RESHARD_DECL std::span<pickle_value const> elements(pickle_value value,
                                                         std::string_view noun) const;
     RESHARD_DECL pickle_pairs pairs(pickle_value value, std::string_view noun) const;
@@ -209,20 +210,20 @@ public:
     /// The identifier of an object outside the pickle.
     RESHARD_DECL pickle_value persistent_id(pickle_value value, std::string_view noun) const;
 
-    /// The identifiers of all such objects.
+    /// The identifiers of all objects outside the pickle.
     std::span<pickle_value const> persistent_ids() const { return ids_; }
 
     /// `module.name` of a global, known or not.
     RESHARD_DECL std::string_view global(pickle_value value, std::string_view noun) const;
 
-    /// The name of an unknown class or function, or of the one that made an object; empty for any
-    /// other value. Nested values are not examined.
+    /// The name of an unknown class or function, or of the class or function that made an object;
+    /// empty for any other value. Nested values are not examined.
     RESHARD_DECL std::optional<std::string_view> unknown_class(pickle_value value) const;
 
-    /// True if such a name occurs.
+    /// True if the name of an unknown class or function occurs.
     bool has_unknown() const { return has_unknown_; }
 
-    /// The value in a dict for a key that is a text; empty if there is none.
+    /// The value in a dict for a key that is a text; std::nullopt if the dict lacks the key.
     RESHARD_DECL std::optional<pickle_value> find(pickle_value dict, std::string_view key,
                                                   std::string_view noun) const;
     RESHARD_DECL pickle_value at(pickle_value dict, std::string_view key,
@@ -231,7 +232,7 @@ public:
     /// True for an object of that class or function.
     RESHARD_DECL bool is_made_by(pickle_value value, std::string_view callable) const;
 
-    /// A member in the state of an object; empty if there is none.
+    /// A member in the state of an object; std::nullopt if it is missing.
     RESHARD_DECL std::optional<pickle_value> find_member(pickle_value object, std::string_view name,
                                                          std::string_view noun) const;
     RESHARD_DECL pickle_value member(pickle_value object, std::string_view name,
@@ -240,7 +241,7 @@ public:
     /// Describes a value for messages: "the text 'abc'".
     RESHARD_DECL std::string described(pickle_value value) const;
 
-    /// Throws an error that says that `noun` is `value`, and what was expected.
+    /// Throws an error that says that `noun` is `value`, and which value was expected.
     [[noreturn]] RESHARD_DECL void refuse(std::string_view noun, pickle_value value,
                                           std::string_view expected) const;
 
@@ -261,11 +262,11 @@ private:
     std::uint64_t bytes_read_ = 0;
     unsigned protocol_ = 0;
     bool has_unknown_ = false;
-    std::string characters_;      ///< of texts and names
-    vector<pickle_value> values_; ///< elements of tuples, of lists, and keys and values
-    vector<run> runs_;            ///< of lists and dicts
+    std::string characters_;      ///< the characters of texts and names
+    vector<pickle_value> values_; ///< elements of tuples and lists; keys and values of dicts
+    vector<run> runs_;            ///< the positions of lists and dicts in `values_`
     vector<pickle_object> objects_;
-    vector<pickle_value> ids_; ///< of persistent ones
+    vector<pickle_value> ids_; ///< the identifiers of objects outside the pickle
     vector<byte_run> bytes_;
 };
 

@@ -19,8 +19,8 @@
 
 namespace reshard::detail {
 
-/// Writes a pickle value by value, in the order of Python's machine: the parts of a value come
-/// before it, as in `begin(); integer(1); text("a"); tuple();`.
+/// Writes a pickle value by value, in the order of Python's machine: the parts of a value are
+/// written before the value, as in `begin(); integer(1); text("a"); tuple();`.
 class pickle_writer {
 public:
     RESHARD_DECL pickle_writer();
@@ -29,14 +29,14 @@ public:
     void boolean(bool value) { code(value ? pickle_code::newtrue : pickle_code::newfalse); }
     RESHARD_DECL void integer(std::int64_t value);
 
-    /// A whole number of at most 255 bytes in two's complement, the lowest first.
+    /// Writes a whole number of at most 255 bytes in two's complement, lowest byte first.
     RESHARD_DECL void long_integer(std::string_view bytes);
     RESHARD_DECL void real(double value);
 
-    /// Each text is written once. Repetitions refer to its number.
+    /// Writes a text. Each text is written once; repetitions refer to its number.
     RESHARD_DECL void text(std::string_view value);
 
-    /// A class or a function.
+    /// Writes a class or a function.
     RESHARD_DECL void global(std::string_view module, std::string_view name);
 
     /// Begins the elements of a tuple, of an existing list, or the keys and values of a dict.
@@ -48,10 +48,11 @@ public:
     void empty_dict() { code(pickle_code::empty_dict); }
     void set_all() { code(pickle_code::setitems); }
 
-    /// A tuple of numbers.
+    /// Writes a tuple of numbers.
     RESHARD_DECL void integers(index_vector const& values);
 
-    /// Calls the function before the last value with that value, a tuple.
+    /// Calls the function that was written before the last value. The last value is the tuple of
+    /// its arguments.
     void call() { code(pickle_code::reduce); }
 
     /// Calls a function with the values that `arguments` writes.
@@ -63,16 +64,17 @@ public:
         call();
     }
 
-    /// Makes an object of the class before the last value, which is a tuple of arguments.
+    /// Makes an object of the class that was written before the last value. The last value is the
+    /// tuple of arguments.
     void make() { code(pickle_code::newobj); }
 
-    /// Sets the last value as the state of the one before it.
+    /// Sets the last value as the state of the value before it.
     void set_state() { code(pickle_code::build); }
 
-    /// Replaces the last value by the reader's object outside the pickle that it identifies.
+    /// Replaces the last value, an identifier, by the object outside the pickle that it identifies.
     void persistent_id() { code(pickle_code::binpersid); }
 
-    /// An object of a class, made without arguments; `state` writes its members.
+    /// Writes an object of a class that is made without arguments; `members` writes its state.
     void object(std::string_view module, std::string_view name, auto&& members) {
         global(module, name);
         empty_tuple();
@@ -81,7 +83,7 @@ public:
         set_state();
     }
 
-    /// A dict, whose keys and values `members` writes.
+    /// Writes a dict, whose keys and values `members` writes.
     void dict(auto&& members) {
         empty_dict();
         begin();
@@ -89,23 +91,23 @@ public:
         set_all();
     }
 
-    /// The pickle of the one written value.
+    /// Returns the pickle of the single value that was written.
     RESHARD_DECL std::string take();
 
 private:
     void code(pickle_code code) { text_ += static_cast<char>(code); }
     RESHARD_DECL void number(std::uint64_t value, int bytes);
 
-    /// Writes a repeated value by its number. Notes the number of a new value.
+    /// Writes a repeated value as a reference to its number. Records the number of a new value.
     RESHARD_DECL bool repeat(std::string const& value);
     RESHARD_DECL void remember();
 
     std::string text_;
-    std::unordered_map<std::string, std::uint32_t> known_; ///< values, by how they are written
+    std::unordered_map<std::string, std::uint32_t> known_; ///< numbers of values by written form
 };
 
-/// Classes and functions whose values are carried to other files. A reader in Python runs them:
-/// each makes a plain value of its arguments, and does nothing else.
+/// Classes and functions whose values are carried to other files. A reader in Python calls them.
+/// Each one only makes a plain value from its arguments.
 inline constexpr std::string_view carried_makers[] = {
     "_codecs.encode",
     "_io.BytesIO", // the extra state of Transformer Engine
@@ -175,14 +177,14 @@ inline constexpr std::string_view carried_makers[] = {
 ///
 /// \param file the file from which `values` was read
 /// \param noun names the value in messages: "object 'lr'"
-/// \param is_left_out says whether None replaces a value
+/// \param is_left_out true for a value that None replaces
 /// \throws error with errc::unsupported for objects outside the pickle, and for objects of any
 ///         other class or function; errc::corrupt_file for values within themselves
 RESHARD_DECL std::string copy_of(pickle_value value, pickle const& values,
                                  file_store::file const& file, std::string const& noun,
                                  std::function<bool(pickle_value)> const& is_left_out = {});
 
-/// Writes the same as one of several values.
+/// Writes the same value into a pickle that may have several values.
 RESHARD_DECL void copy_to(pickle_writer& out, pickle_value value, pickle const& values,
                           file_store::file const& file, std::string const& noun);
 

@@ -22,7 +22,8 @@ inline constexpr std::string_view deepspeed_format = "deepspeed_universal";
 RESHARD_DECL bool is_deepspeed_universal(file_store const& files,
                                          std::filesystem::path const& directory);
 
-/// The parameters in 32 bits, and the states of each: `w`, `w.exp_avg`, `w.exp_avg_sq`, `w.step`.
+/// Opens the 32-bit parameters, and the states of each parameter: `w`, `w.exp_avg`, `w.exp_avg_sq`,
+/// `w.step`.
 ///
 /// Other files in the directory, such as the model in its own data type, are not read, and a
 /// warning says so. The tensor-parallel axis of a parameter (`cat_dim`) is not needed.

@@ -30,7 +30,8 @@
 #include <utility>
 
 /// \file
-/// The files of `torch.save`: a zip of a pickle and of the storages with its tensors' elements.
+/// The files of `torch.save`: a zip archive of a pickle, and of storages with the elements of
+/// tensors.
 
 namespace reshard::detail {
 
@@ -45,13 +46,12 @@ inline constexpr std::pair<std::string_view, data_type> torch_storages[] = {
     {"ComplexFloatStorage", data_type::c64}, {"ComplexDoubleStorage", data_type::c128},
 };
 
-/// The data type with a name in the module torch, such as `float32`; std::nullopt for types that we
-/// do not have.
+/// The data type with a name in the module torch, such as `float32`; std::nullopt for other types.
 RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name);
 
 /// The numbers of a `torch.Size`, a tuple or a list. Negative numbers are refused.
 ///
-/// \param noun their owner, for messages
+/// \param noun the name of `value` in messages
 RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value,
                                         std::string const& noun);
 
@@ -73,11 +73,11 @@ private:
     std::string const& name_;
 };
 
-/// A rank's part of a tensor that is spread over a mesh: a DTensor.
+/// A rank's shard of a tensor that is distributed over a mesh: a DTensor.
 struct torch_part {
     distribution spread;
-    std::optional<holder_t> position; ///< on the mesh; std::nullopt for a rank outside
-    pickle_value local;               ///< the tensor that the rank has
+    std::optional<holder_t> position; ///< on the mesh; std::nullopt for a rank outside the mesh
+    pickle_value local;               ///< the rank's shard
 };
 
 /// An archive of `torch.save`.
@@ -87,13 +87,13 @@ public:
     ///
     /// \throws error as `read_zip` and `pickle`; errc::corrupt_file also for a storage whose length
     ///         contradicts the pickle, or that no value of the pickle uses; errc::unsupported also
-    ///         for another order of bytes than ours, and for TorchScript
+    ///         for a byte order other than this machine's, and for TorchScript
     RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name,
                                byte_run where);
 
-    /// The same for a file that is an archive. Its members may be deflated.
+    /// The same for a file that is an archive as a whole. Its members may be deflated.
     ///
-    /// \pre the file is of `files_with_inflated`
+    /// \pre the file was opened by `files_with_inflated`
     RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name);
 
     /// True if a member is deflated. Its tensors are then read through `files_with_inflated`.
@@ -105,10 +105,10 @@ public:
     RESHARD_DECL bool is_tensor(pickle_value value) const;
 
     /// \pre    `is_tensor(value)`
-    /// \param  what names the tensor in messages: "tensor 'w'"
+    /// \param  noun names the tensor in messages: "tensor 'w'"
     /// \throws error with errc::corrupt_file for a tensor that exceeds its storage, or whose
-    ///         storage is missing; errc::unsupported for a data type that we do not have, and for
-    ///         sparse, quantised and other tensors that are not elements with strides
+    ///         storage is missing; errc::unsupported for an unsupported data type, and for sparse,
+    ///         quantised and other tensors that do not consist of strided elements
     RESHARD_DECL file_tensor tensor(pickle_value value, std::string const& noun) const;
 
     /// True for a DTensor, or a parameter that is one.
@@ -129,14 +129,14 @@ private:
         std::span<pickle_value const> arguments;
     };
 
-    /// The call that makes an object, without an outer call that only gives it a class.
+    /// The call that makes an object. An outer call that only sets the object's class is skipped.
     call call_in(pickle_value object) const;
 
-    /// The tensor of a parameter, also of nested parameters. Returns any other value unchanged.
+    /// The tensor of a parameter, even if parameters are nested. Returns any other value unchanged.
     pickle_value without_parameter(pickle_value value) const;
 
-    /// The call that makes a tensor, without calls that make a parameter or an object of another
-    /// known class from it; std::nullopt for any other value.
+    /// The call that makes a tensor. Outer calls that make a parameter from it, or an object of
+    /// another known class, are skipped. std::nullopt for any other value.
     std::optional<call> call_of(pickle_value value) const;
 
     void read(file_store::file const& file, vector<shown_member> const& members);
@@ -145,7 +145,7 @@ private:
 
     std::string name_;
     bool is_inflated_ = false;
-    std::map<std::string, byte_run> members_; ///< by name within the archive
+    std::map<std::string, byte_run> members_; ///< by their names in the archive
     std::optional<pickle> values_;
 };
 
@@ -171,7 +171,7 @@ private:
 /// \throws error with errc::unsupported for a type that torch does not have, naming the key
 RESHARD_DECL std::string torch_name(data_type dtype, std::string_view key);
 
-/// A tensor that is to be written, row-major.
+/// A tensor to write, row-major.
 struct torch_tensor {
     std::string key;
     data_type dtype{};
@@ -190,8 +190,8 @@ struct torch_file {
 
 /// An archive of one tensor that begins at byte `begin` of a file.
 ///
-/// Large tensors begin at a page of the file, others at a cache line. There are no checksums of
-/// elements. Torch has an option to omit them too, and does not check them.
+/// Large tensors begin at a page of the file, others at a cache line. Checksums of elements are
+/// omitted: torch does not check them, and has an option to omit them.
 ///
 /// \pre    `begin` is a multiple of `torch_alignment` of the tensor
 /// \throws error as `torch_name`
@@ -209,7 +209,7 @@ RESHARD_DECL torch_file torch_file_of(std::span<torch_tensor const> tensors,
 /// \throws error as `torch_file_of`; errc::usage for a value with the key of a tensor
 RESHARD_DECL checkpoint_plan plan_torch_file(layout const& target, file_choices const& choices);
 
-/// The best alignment of a tensor of `bytes` bytes in its file, and of the archive.
+/// The best alignment of a tensor of `bytes` bytes in its file, and of the tensor's archive.
 RESHARD_DECL std::uint64_t torch_alignment(std::uint64_t bytes);
 
 /// The bytes of a file of `torch.save` with the content of a pickle.

@@ -20,7 +20,7 @@
 
 namespace reshard::detail {
 
-/// The name of a single file, and of the index that lists the tensors of several files.
+/// The name of a single file, and the name of the index that lists the tensors of several files.
 inline constexpr std::string_view torch_file_name = "pytorch_model.bin";
 inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.json";
 
@@ -42,8 +42,8 @@ RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const>
 RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value value,
                                     file_store::file const& file, std::string const& key);
 
-/// The bytes of a file with the values of another file. None replaces tensors and objects of
-/// unknown classes.
+/// The bytes of a file that has the values of another file, but None in place of tensors and of
+/// objects of unknown classes.
 ///
 /// \throws error as `copy_of` a value
 RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
@@ -52,13 +52,13 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
 /// The text of a value, similar to Python's. Equal values have equal texts, however they were
 /// pickled. Dicts and sets are sorted by the texts of their elements. Ordered dicts are written as
 /// dicts, frozen sets as sets, and bytearrays as bytes. Tensors and arrays of NumPy are written
-/// with their elements, whichever function pickled them. Names are those of Python 3 and the newest
-/// NumPy.
+/// with their elements, regardless of the function that pickled them. Names have the form of
+/// Python 3 and the newest NumPy.
 ///
 /// \param file       names the checkpoint in messages
-/// \param most_bytes of generated text, including discarded text
+/// \param most_bytes the limit for generated text, including discarded text
 /// \throws error with errc::unsupported for classes that are not read; errc::limit_exceeded for
-///         more text; else as `torch_archive`
+///         text above the limit; otherwise as `torch_archive`
 RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file,
                                  std::size_t most_bytes = std::size_t{1} << 28);
 
@@ -66,14 +66,14 @@ RESHARD_DECL std::string text_of(saved_object const& object, std::string const& 
 RESHARD_DECL vector<std::string> tuples_with_tensors(file_store const& files,
                                                      std::filesystem::path const& path);
 
-/// True for a value that has tensors at any depth; false if it cannot be read.
+/// True for a value that contains tensors at any depth. False if the value cannot be read.
 RESHARD_DECL bool has_tensors(saved_object const& object);
 
-/// The tensors in the ranks' files of a directory, which have shards of DTensors. Each file has a
-/// copy of any other tensor. Other values are taken from the first file.
+/// The tensors in the files of ranks in a directory. The files have shards of DTensors. Each file
+/// has a copy of every other tensor. Other values are taken from the first file.
 ///
 /// \throws error as `open_torch_file`; with errc::corrupt_file for files that contradict each
-///         other; a part that no file has is in `incomplete`
+///         other; a shard that no file has is listed in `incomplete`
 RESHARD_DECL opened_checkpoint open_torch_ranks(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& directory,
                                                 vector<std::filesystem::path> const& paths);
@@ -83,8 +83,8 @@ RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path
 
 /// The tensors of the files that an index lists.
 ///
-/// \param  is_strict a tensor in another file than the index says is an error; otherwise the index
-///                   counts, with a warning
+/// \param  is_strict true: a tensor in another file than the index says is an error; false: the
+///                   index decides, with a warning
 /// \throws error with errc::missing_file for a file that does not exist; errc::corrupt_file for a
 ///         tensor that its file lacks
 RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const> files,

@@ -37,8 +37,8 @@ RESHARD_DECL local_error decode(std::string const& bytes) {
     return error(static_cast<errc>(bytes.front() - 1), bytes.substr(1));
 }
 
-/// The text of a call is `\0`, the call, `#` and a digest; an attachment follows, after `\0`, if
-/// there is one. A call has no `\0`: an operation may name a path.
+/// The text of a call is `\0`, the name of the call, `#` and a digest. `\0` and the attachment
+/// follow if there is one. The name of a call has no `\0`, but may contain a path.
 RESHARD_DECL std::string encode(call_opening const& opening) {
     if (opening.problem)
         return encode(opening.problem);
@@ -65,8 +65,9 @@ RESHARD_DECL void check_same_call(vector<std::string> const& all, std::size_t ra
     if (first != other)
         fail(errc::ranks_disagree, "rank 0 runs ", first, " and rank ", rank, " runs ", other,
              "; every rank must make the same call");
-    if (!std::ranges::all_of(all, [&](auto const& bytes) { return named_call(bytes) == first; }))
-        fail_with_different_values(first, rank); // not all ranks would call the exchange of values
+    if (!std::all_of(all.begin(), all.end(),
+                     [&](auto const& bytes) { return named_call(bytes) == first; }))
+        fail_with_different_values(first, rank); // not all ranks would exchange values
 }
 
 RESHARD_DECL void fail_with_different_values(std::string const& call, std::size_t rank) {
@@ -93,7 +94,7 @@ RESHARD_DECL std::string compared_values::lines() const {
     return text;
 }
 
-/// Takes the first line off a text.
+/// Removes the first line from a text and returns it.
 inline std::string take_line(std::string_view& text) {
     std::string_view const line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));

@@ -56,14 +56,14 @@ RESHARD_DECL vector<object_copy> joined(vector<vector<object_copy>> object_copie
     return copies;
 }
 
-/// Refuses an array if nobody has its cell number `missing`; `some` is a cell of the array that
-/// somebody has.
+/// Throws because no rank has cell number `missing` of an array; `some` is another cell of that
+/// array.
 [[noreturn]] inline void fail_missing(object_cell const& some, index_t missing) {
     fail(errc::not_covered, "'", some.key, "': no rank has the object ",
          unravel_index(missing, some.array), " of an array of shape ", some.array);
 }
 
-/// Compares two copies of one array that follow each other in the order of cells and ranks.
+/// Compares two copies of one array that are neighbours in the order of cells and ranks.
 inline void compare_copies(object_copy const& copy, object_copy const& next) {
     if (copy.cell.array != next.cell.array)
         fail(errc::bad_layout, "'", copy.cell.key, "' is an array of shape ", copy.cell.array,

@@ -55,7 +55,7 @@ RESHARD_DECL layout layout_of_notices(vector<layout_notice> const& notices) {
     return layout_of_spans(shards);
 }
 
-/// A tensor of several ranks, and the rank that was the first to have it.
+/// A tensor that several ranks have, and the first of these ranks.
 struct merged_tensor {
     cut_tensor cuts;
     std::size_t rank;
@@ -76,7 +76,7 @@ inline void check_same_tensor(merged_tensor const& first, cut_tensor const& tens
              ranks(std::string(name(first.cuts.dtype)), std::string(name(tensor.dtype))));
 }
 
-/// Collects tensors by key. `rank` is the rank whose tensors are added.
+/// Merges tensors by key. `rank` is the rank whose tensors are added.
 class tensor_merger {
 public:
     void add(cut_tensor const& tensor, std::size_t rank) {
@@ -117,7 +117,7 @@ RESHARD_DECL vector<cut_tensor> cuts_of(vector<shard_descriptor> const& shards) 
     return std::move(merger).merged();
 }
 
-/// The first rank that has several parts of a tensor along an axis, and how many parts it has.
+/// The first rank that has several parts of a tensor along an axis, and the number of its parts.
 struct several_parts {
     std::size_t rank;
     std::size_t held;

@@ -30,16 +30,16 @@ RESHARD_DECL vector<index_t> sorted_once(vector<index_t> numbers) {
     return numbers;
 }
 
-/// Offsets of parts along an axis, `step` apart.
+/// Offsets of parts along an axis: `count` offsets, `step` apart.
 struct begin_run {
     index_t first = 0;
-    index_t step = 0; ///< 0 if there is only one
+    index_t step = 0; ///< 0 for a single offset
     index_t count = 1;
 
     auto operator<=>(begin_run const&) const = default;
 };
 
-/// The different offsets of parts along an axis; of blocks that are dealt out, without a list.
+/// The distinct offsets of parts along an axis. Offsets of cyclic blocks are stored as one run.
 class part_begins {
 public:
     explicit part_begins(vector<begin_run> runs) : runs_(std::move(runs)) {
@@ -56,21 +56,22 @@ public:
         return sum;
     }
 
-    /// Whether the parts of an axis of that extent are equal.
+    /// True if the parts of an axis of that extent are equal.
     bool are_even(index_t extent) const {
         index_t const parts = count();
         if (parts < 2)
             return true;
         index_t const each = extent / parts;
-        // As many different multiples of `each` as there can be are all of them.
-        return extent % parts == 0 && std::ranges::all_of(runs_, [each](begin_run const& run) {
+        // `parts` distinct multiples of `each` are all multiples below `extent`.
+        return extent % parts == 0 &&
+               std::all_of(runs_.begin(), runs_.end(), [each](begin_run const& run) {
                    return run.first % each == 0 && run.step % each == 0;
                });
     }
 
 private:
-    /// True if no two runs have an offset in common because of their steps; false if that takes
-    /// a closer look.
+    /// True if the steps show that no two runs share an offset. False if the offsets must be
+    /// compared.
     bool are_disjoint() const {
         index_t step = 0;
         for (begin_run const& run : runs_)
@@ -94,10 +95,10 @@ private:
             runs_.push_back({begin});
     }
 
-    vector<begin_run> runs_; ///< with no offset in common
+    vector<begin_run> runs_; ///< no two runs share an offset
 };
 
-/// The offsets of a region that is not empty: one, or one for each block.
+/// The offsets of a non-empty region along an axis: one offset, or one for each block.
 inline begin_run run_of(box const& region, axis_cycles const& cycles, std::size_t axis) {
     axis_blocks const blocks = blocks_of(region, cycles, axis);
     if (blocks.is_solid())
@@ -122,7 +123,7 @@ inline vector<begin_run> runs_of(shard_grid const& grid, std::size_t axis) {
             ++cuts;
         }
     if (cuts == 1 && cutting->spread.type == placement::kind::cyclic &&
-        element_count(grid.shape()) > 0) { // each block is some rank's
+        element_count(grid.shape()) > 0) { // every block has a rank
         index_t const block = cutting->spread.block;
         return {{0, block, (grid.shape()[axis] - 1) / block + 1}};
     }
@@ -146,7 +147,7 @@ inline vector<begin_run> runs_of(grid_list const& grids, std::size_t axis) {
     return runs;
 }
 
-/// Whether some rank of a list has several shards, or a shard that consists of blocks.
+/// True if a rank of a list has several shards, or a shard that consists of blocks.
 inline bool has_several(shard_table const& shards) {
     for (std::size_t i = 0; i < shards.size(); ++i)
         if (!shards.cycles(i).empty() || (i > 0 && shards.holder(i) <= shards.holder(i - 1)))
@@ -172,20 +173,23 @@ inline void add_held(catalog_entry& entry, std::size_t axis, shard_table const& 
     }
 }
 
-/// Whether a rank in between may hold more parts than the first and the last one: blocks are dealt
-/// out from another coordinate than 0 on, or an explicit size is 0.
+/// True if a rank in the middle may hold more parts than the first and the last rank. This happens
+/// if the first block belongs to another coordinate than 0, or if an explicit size is 0.
 inline bool is_irregular(shard_grid const& grid) {
-    return std::ranges::any_of(grid.axes(), [](grid_axis const& axis) {
-        return axis.spread.coordinate != 0 || std::ranges::count(axis.spread.sizes, 0) > 0;
+    return std::any_of(grid.axes().begin(), grid.axes().end(), [](grid_axis const& axis) {
+        return axis.spread.coordinate != 0 ||
+               std::find(axis.spread.sizes.begin(), axis.spread.sizes.end(), 0) !=
+                   axis.spread.sizes.end();
     });
 }
 
 inline bool is_irregular(grid_list const& grids) {
-    return std::ranges::any_of(
-        grids.recipe(), [](flat_grid const& flat_grid) { return is_irregular(flat_grid.grid()); });
+    return std::any_of(grids.recipe().begin(), grids.recipe().end(),
+                       [](flat_grid const& flat_grid) { return is_irregular(flat_grid.grid()); });
 }
 
-/// The same for computed shards. Mostly all ranks except the last hold the same number.
+/// Does the same for computed shards. Usually, all ranks except the last hold the same number of
+/// parts.
 inline void add_held(catalog_entry& entry, std::size_t axis, auto const& computed) {
     if (computed.size() == 0)
         return;

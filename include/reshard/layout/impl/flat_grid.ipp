@@ -17,7 +17,7 @@
 namespace reshard::detail {
 
 RESHARD_DECL index_t end_of_holders(grid_recipe const& grid) {
-    constexpr index_t most = std::numeric_limits<std::int32_t>::max(); // as a mesh has
+    constexpr index_t most = std::numeric_limits<std::int32_t>::max(); // the limit of a mesh
     index_t last = 0;
     for (held_axis const& axis : grid.axes) {
         if (axis.extent < 2 || axis.holder_stride <= last || axis.extent > most ||
@@ -32,7 +32,7 @@ RESHARD_DECL index_t end_of_holders(grid_recipe const& grid) {
 
 RESHARD_DECL void validate(grid_recipe const& grid) {
     check_tensor("a grid", data_type::u8, grid.shape);
-    end_of_holders(grid); // then no extent is 0
+    end_of_holders(grid); // throws if an extent is 0
     if (grid.axes.size() > max_ndim)
         fail(errc::bad_layout, "it has a grid of ", counted(grid.axes.size(), "axis"), ", of ",
              max_ndim, " at most");
@@ -46,11 +46,11 @@ RESHARD_DECL void validate(grid_recipe const& grid) {
         fail(errc::bad_layout, "it has placements that do not fit a tensor of shape ", grid.shape);
 }
 
-/// The elements of the largest box of a grid.
+/// The number of elements in the largest box of a grid.
 inline index_t largest_box(shard_grid const& grid) {
     index_t number = 0;
     for (grid_axis const& axis : grid.axes()) {
-        auto const& sizes = axis.spread.sizes; // otherwise the first part is the largest
+        auto const& sizes = axis.spread.sizes; // without sizes, the first part is the largest
         auto const most = std::max_element(sizes.begin(), sizes.end());
         if (axis.spread.cuts())
             number += (most - sizes.begin()) * axis.part_stride;
@@ -60,7 +60,7 @@ inline index_t largest_box(shard_grid const& grid) {
 
 /// The number of ranks that share a box.
 ///
-/// \throws error with errc::bad_layout if the grid does not copy along one of the axes
+/// \throws error with errc::bad_layout if the grid does not replicate along one of the axes
 inline index_t count_sharing(shard_grid const& grid, vector<std::uint8_t> const& axes) {
     index_t count = 1;
     for (std::size_t i = 0; i < axes.size(); ++i) {

@@ -36,7 +36,7 @@ inline void check_apart(vector<flat_grid> const& grids, std::string const& key,
     }
 }
 
-/// Refuses a holder that does not exist.
+/// Throws if a holder does not exist.
 inline void check_holders(shard_grid const& grid, std::string const& key, holder_t holders) {
     if (index_t const end = end_of_holders(grid.recipe()); end > holders)
         fail(errc::bad_layout, "it has shards of '", key, "' on ", detail::counted(end, "rank"),
@@ -76,7 +76,7 @@ inline void check_shards(grid_list const& list, std::string const& key, index_ve
     check_apart(list.recipe(), key, shape);
 }
 
-/// \param key a tensor with that spread, for messages
+/// \param key a tensor with that spread; only for messages
 inline void check_spread(tensor_spread const& spread, std::string const& key, holder_t holders) {
     check_tensor(key, data_type::u8, spread.shape);
     std::visit(
@@ -129,7 +129,7 @@ RESHARD_DECL vector<shard_descriptor> shards_of(layout const& layout, index_t ra
 
 namespace detail {
 
-/// A list in which the shards of files belong to the files' ranks.
+/// A list of shards whose holders are the ranks of files, not the files.
 inline tensor_spread by_rank(tensor_spread const& spread, vector<holder_t> const& ranks) {
     auto const* const files = std::get_if<shard_table>(&spread.shards);
     if (!files || ranks.empty())
@@ -141,7 +141,7 @@ inline tensor_spread by_rank(tensor_spread const& spread, vector<holder_t> const
     return {spread.shape, std::move(shards)};
 }
 
-/// Gives a tensor the number of parts that it was made for.
+/// Sets the number of parts of a fused tensor: the number for which it was made.
 inline void set_parts(vector<catalog_entry>& sorted, std::string const& key,
                       fused_tensor const& tensor) {
     auto const position = find_tensor(sorted, key);
@@ -205,7 +205,7 @@ struct held_shard {
     holder_t holder;
 };
 
-/// All shards, by key, and within a key by holder.
+/// All shards, sorted by key and then by holder.
 inline vector<held_shard> sorted_by_key(vector<std::span<shard_descriptor const>> const& shards) {
     vector<held_shard> held_shards;
     for (std::size_t holder = 0; holder < shards.size(); ++holder)

@@ -19,7 +19,7 @@ namespace reshard {
 
 namespace detail {
 
-/// True if no element is in two parts.
+/// True if no two parts share elements.
 inline bool are_apart(vector<sharding_part> const& segments) {
     for (std::size_t i = 0; i < segments.size(); ++i)
         for (std::size_t k = 0; k < i; ++k)
@@ -47,7 +47,7 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
     return {tensor.shape, grid_list(std::move(grids))};
 }
 
-/// The last rank that holds some of these tensors, plus one.
+/// The last rank that holds elements of these tensors, plus one.
 inline holder_t end_of_ranks(vector<tensor_sharding> const& tensors) {
     holder_t end = 0;
     for (tensor_sharding const& sharding : tensors)

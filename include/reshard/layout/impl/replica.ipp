@@ -14,7 +14,7 @@ namespace reshard {
 
 namespace detail {
 
-/// `rank 3 (replica 1)`, for the first shards, and how many more there are.
+/// Names the first shards as `rank 3 (replica 1)`, and says how many more there are.
 inline std::string named_replicas(shard_table const& shards, vector<std::uint32_t> const& some,
                                   vector<index_t> const& replicas) {
     constexpr std::size_t most = 8;

@@ -18,7 +18,7 @@
 
 namespace reshard::detail {
 
-/// `text` with `by` in place of each `*`.
+/// Replaces each `*` in `text` with `by`.
 inline std::string with_star(std::string_view text, std::string_view by) {
     std::string result;
     for (char const character : text)
@@ -28,7 +28,7 @@ inline std::string with_star(std::string_view text, std::string_view by) {
 
 inline bool has_star(std::string_view text) { return text.find('*') != text.npos; }
 
-/// Finds missing keys, need by need.
+/// Collects missing keys, one need after the other.
 class need_search {
 public:
     explicit need_search(vector<std::string> const& there) : present_(there.begin(), there.end()) {}
@@ -85,7 +85,7 @@ private:
             lacking_.emplace(key, std::move(why));
     }
 
-    /// A similar key; a key that is needed itself is not a candidate.
+    /// Suggests a similar key, but never a key that is itself required.
     std::string near(std::string const& key) const {
         vector<std::string> unused;
         std::ranges::set_difference(present_, used_, std::back_inserter(unused));

@@ -16,7 +16,7 @@ namespace reshard::detail {
 
 RESHARD_DECL strictness strictness_from_name(std::string_view text) {
     auto const& names = strictness_names;
-    auto const match = std::ranges::find(names, text);
+    auto const match = std::find(std::begin(names), std::end(names), text);
     if (match != std::end(names))
         return static_cast<strictness>(match - std::begin(names));
     std::string known_names;
@@ -32,8 +32,10 @@ RESHARD_DECL key_mismatch compare_keys(vector<std::string> wanted, vector<std::s
         keys->erase(std::unique(keys->begin(), keys->end()), keys->end());
     }
     key_mismatch result;
-    std::ranges::set_difference(wanted, available, std::back_inserter(result.unexpected));
-    std::ranges::set_difference(available, wanted, std::back_inserter(result.missing));
+    std::set_difference(wanted.begin(), wanted.end(), available.begin(), available.end(),
+                        std::back_inserter(result.unexpected));
+    std::set_difference(available.begin(), available.end(), wanted.begin(), wanted.end(),
+                        std::back_inserter(result.missing));
     return result;
 }
 
@@ -52,7 +54,7 @@ RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& mismatch)
     return {};
 }
 
-/// `2 keys are wanted but not available: 'a', 'b'`; empty without keys.
+/// A message such as `2 keys are wanted but not available: 'a', 'b'`; empty without keys.
 inline std::string mismatch_part(vector<std::string> const& keys, std::string_view noun) {
     constexpr std::size_t most = 4;
     if (keys.empty())

@@ -39,10 +39,10 @@ RESHARD_DECL vector<state_kind> torch_states() {
 
 namespace reshard::detail {
 
-/// The distribution of a number that belongs to a tensor: the number is on the stages, experts and
-/// owners that have some of the tensor.
+/// The distribution of a scalar that belongs to a tensor: the scalar is on the stages, experts and
+/// owners that hold elements of the tensor.
 ///
-/// Axes that cut the tensor replicate the number; tensor-parallel axes always do.
+/// Axes that cut the tensor replicate the scalar; tensor-parallel axes always do.
 inline distribution scalar_of(distribution const& distribution, index_vector const& shape,
                               std::string_view key) {
     vector<placement> placements = distribution.placements();

@@ -77,7 +77,7 @@ private:
         return segment(0, shape_, on_.ranks, {{on_.cut_axis, placement(axis_, std::move(sizes))}});
     }
 
-    /// The number of elements of each of `count` equal units.
+    /// The number of elements in one of `count` equal units.
     index_t unit(index_t count, std::string const& noun) const {
         if (count < 1 || extent() % count != 0)
             refuse("axis ", axis_, ": the extent ", extent(), " cannot be divided into ", count,
@@ -93,7 +93,8 @@ private:
                    ": one must divide the other");
     }
 
-    /// The mesh with an additional axis `sharing`: the ranks along it share one of `count` things.
+    /// The mesh with an additional axis `sharing`: the ranks along it share one of `count` heads or
+    /// groups.
     mesh grouped(index_t count) const {
         return model::split_axis(on_.ranks, on_.cut_axis, count, sharing);
     }
@@ -125,8 +126,8 @@ private:
         return shared_groups(query_heads / groups * head, head, groups);
     }
 
-    /// The parts of groups that several ranks share: `queries` elements of queries, a key head and
-    /// a value head in each group.
+    /// The parts of groups that several ranks share. Each group has `queries` elements of query
+    /// heads, a key head and a value head.
     vector<sharding_part> shared_groups(index_t queries, index_t head, index_t groups) const {
         mesh const ranks = grouped(groups);
         vector<sharding_part> segments;

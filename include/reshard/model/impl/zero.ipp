@@ -16,7 +16,7 @@
 
 namespace reshard::detail {
 
-/// The only coordinate along an axis at which a distribution holds something, or -1.
+/// The coordinate of a distribution's `only` placement along an axis; -1 if it has none.
 inline index_t kept_at(distribution const& distribution, std::string_view axis) {
     auto const i = find_axis(distribution.ranks(), axis);
     if (!i || distribution.placements()[*i].type != placement::kind::only)
@@ -36,7 +36,7 @@ RESHARD_DECL holder_t first_holder(distribution const& distribution) {
     return distribution.ranks().rank_at(at);
 }
 
-/// The ranks of a group's mesh that share its tensors.
+/// The data-parallel ranks of a part's mesh, which share the part.
 inline sharing_ranks data_ranks(sharding_part const& segment) {
     return {segment.spread.ranks(), data_axes(segment.spread.ranks())};
 }
@@ -86,7 +86,7 @@ RESHARD_DECL vector<index_t> least_loaded_owners(vector<named_size> const& tenso
     });
     using load = std::pair<index_t, index_t>; // elements, rank
     std::priority_queue<load, vector<load>, std::greater<>> loads;
-    index_t idle = 0; // ranks from here on have nothing yet
+    index_t idle = 0; // ranks from here on have no tensors yet
     vector<index_t> owners(tensors.size());
     for (std::size_t const i : order) {
         load least{0, idle};
@@ -119,7 +119,7 @@ RESHARD_DECL index_t sharing_count(vector<tensor_sharding> const& tensors,
     return data_ranks(tensor.parts[parts_in(tensor, group).front()]).count();
 }
 
-/// The distribution in which only data-parallel rank `owner` holds something.
+/// The same distribution, except that only data-parallel rank `owner` holds elements.
 inline distribution held_by(distribution const& distribution, index_t owner, std::string_view key) {
     vector<placement> placements = distribution.placements();
     for (std::size_t i = distribution.ranks().ndim(); i-- > 0;) {

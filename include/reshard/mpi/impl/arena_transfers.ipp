@@ -24,8 +24,8 @@
 
 namespace reshard::detail {
 
-/// The number of a rank within the node of an arena whose memory it shares; std::nullopt for other
-/// ranks.
+/// The number of `rank` among the ranks that share the arena's memory with this rank; std::nullopt
+/// if `rank` does not share it.
 inline std::optional<int> node_number(arena_state const* arena, int rank) {
     if (!arena || !arena->segments)
         return std::nullopt;
@@ -40,15 +40,15 @@ inline std::optional<int> node_number(arena_state const* arena, int rank) {
 /// them.
 ///
 /// Both ranks of a pair list the transfers between them in the order of the plan, and send each
-/// other the positions of the ends that the other rank reaches. So both have the same facts: the
-/// source pushes a transfer whose target is known, and the target pulls any other transfer whose
-/// source is known.
+/// other the positions of the ends that the other rank can access. So both have the same facts. The
+/// source rank pushes a transfer if the target's position is known; otherwise the target rank pulls
+/// it if the source's position is known.
 class node_transfers {
 public:
     node_transfers(bound_plan const& bound, side_arenas const& arenas, mpi_group const& ranks)
         : bound_(bound), arenas_(arenas), rank_(ranks.rank()), size_(ranks.size()) {}
 
-    /// The facts about this rank's memory that each neighbour needs.
+    /// For each peer, the positions of the ends in this rank's memory that the peer can access.
     vector<addressed_text> tell(sorted_transfers const& transfers) const {
         vector<addressed_text> texts;
         for (int peer = 0; peer < static_cast<int>(transfers.to.size()); ++peer) {
@@ -63,8 +63,8 @@ public:
         return texts;
     }
 
-    /// Removes the transfers that need no message from `transfers`. Returns the transfers that this
-    /// rank makes.
+    /// Removes from `transfers` all transfers that need no message. Returns the removed transfers
+    /// that this rank makes.
     ///
     /// \pre `addressed_texts` are the texts that arrived from all ranks
     vector<node_transfer> take(sorted_transfers& transfers,
@@ -92,11 +92,11 @@ private:
     using numbers = vector<std::uint32_t>;
 
     /// The position of an end, in bytes from the beginning of its rank's arena; std::nullopt if the
-    /// end lies elsewhere.
+    /// end is not in the arena.
     using peer_end = std::optional<bound_end<index_t>>;
     using peer_ends = vector<peer_end>::const_iterator;
 
-    /// Transfers from a neighbour whose targets may lie in the arena, and transfers to a neighbour
+    /// The transfers from `peer` whose targets may lie in the arena; below, the transfers to `peer`
     /// whose sources may lie there.
     numbers const& incoming(sorted_transfers const& transfers, int peer) const {
         return node_number(arenas_.target.get(), peer) ? transfers.from[at(peer)] : none_;
@@ -111,7 +111,7 @@ private:
 
     /// This rank's end of a transfer, if it lies in the arena.
     ///
-    /// Other ranks do not write elements of less than a byte: two ranks would change the same byte.
+    /// std::nullopt for elements of less than a byte: two ranks could write to the same byte.
     std::optional<bound_end<void const*>> own_target(std::uint32_t number) const {
         transfer const& transfer = moved(number);
         if (bits(bound_.whole.target_dtypes[transfer.target_key]) < 8 ||
@@ -140,7 +140,7 @@ private:
         return bound_end<index_t>{data - arena->segments->data(arena->node.rank()), end->position};
     }
 
-    /// \pre `peer` is a rank of the arena's node, and has sent another end
+    /// \pre `peer` is a rank of the arena's node, and has sent one more end
     static std::optional<bound_end<void*>> next_end(peer_ends& from, arena_state const& arena,
                                                     int peer) {
         peer_end const end = *from++;
@@ -150,7 +150,7 @@ private:
         return bound_end<void*>{first + end->data, end->position};
     }
 
-    /// Transfers to `peer`: pushed by this rank, or pulled by the peer.
+    /// Takes the transfers to `peer` that this rank pushes or the peer pulls.
     void take_pushed(peer_ends& from, int peer, numbers& all_numbers,
                      vector<node_transfer>& transfers) const {
         bool const is_stated = node_number(arenas_.target.get(), peer).has_value();
@@ -164,7 +164,7 @@ private:
         });
     }
 
-    /// Transfers from `peer`: pushed by the peer, or pulled by this rank.
+    /// Takes the transfers from `peer` that the peer pushes or this rank pulls.
     void take_pulled(peer_ends& from, int peer, numbers& all_numbers,
                      vector<node_transfer>& transfers) const {
         bool const is_stated = node_number(arenas_.source.get(), peer).has_value();
@@ -213,8 +213,8 @@ inline vector<shared_barrier> meetings_of(side_arenas const& arenas) {
     return meetings;
 }
 
-/// Segments of the target's arena without writes, this rank's first, and then the segments of the
-/// ranks after it.
+/// The segments of an arena, without writes yet: this rank's segment first, then the segments of
+/// the ranks after it.
 inline vector<segment_writes> segments_of(arena_state const& arena) {
     vector<segment_writes> writes;
     int const size = arena.node.size();
@@ -227,8 +227,8 @@ inline vector<segment_writes> segments_of(arena_state const& arena) {
 /// The bytes that this process writes to the segments of an arena, its own segment first.
 ///
 /// \pre   the arena has segments
-/// \param taken transfers of other ranks that this process makes
-/// \param local the numbers of the transfers that it makes for itself
+/// \param taken the transfers with other ranks that this process makes
+/// \param local the numbers of the transfers within this process
 inline vector<segment_writes> writes_of(bound_plan const& bound, arena_state const& arena,
                                         vector<node_transfer> const& taken,
                                         vector<std::uint32_t> const& local) {
@@ -256,8 +256,8 @@ inline vector<segment_writes> writes_of(bound_plan const& bound, arena_state con
     return elements;
 }
 
-/// Prefaults pages that were not written yet, many in one call: a fault for each page costs half as
-/// much again.
+/// Prefaults the pages that this process will write, many in one call. A fault for each page would
+/// take 1.5 times as long.
 inline void prefault(bound_plan const& bound, arena_state const& target,
                      vector<node_transfer> const& taken, vector<std::uint32_t> const& local) {
     if (!target.segments || !target.segments->is_first_use())

@@ -31,14 +31,15 @@ public:
     index_t staging_bytes() const override { return moving->staging_bytes(); }
 
     side_arenas arenas;
-    detail::arena_steps const* arena_steps = nullptr; ///< of the arenas, if the job has any
+    detail::arena_steps const* arena_steps = nullptr; ///< null without arenas
     std::shared_ptr<node_rings const> rings;
     std::optional<exchange> moving;
 };
 
-/// The most bytes of chunks: chunks that pass through rings fit their slots.
+/// The most bytes of a chunk, for each way that it can take. A chunk that passes through a ring
+/// fits a slot.
 ///
-/// \param relayed the least that any rank can pass on
+/// \param relayed the least `relayed_limit` of any rank
 inline chunk_limits limits_of(mpi_job const& mpi_job, mpi_group const& ranks, index_t relayed) {
     index_t const far = std::min(chunk_bytes, static_cast<index_t>(ranks.count_limit()));
     if (!mpi_job.rings)
@@ -47,18 +48,21 @@ inline chunk_limits limits_of(mpi_job const& mpi_job, mpi_group const& ranks, in
             mpi_job.rings->node().numbers};
 }
 
-/// The most bytes of a chunk that this rank passes on, or gets from a rank that passes it on. It is
-/// a slot's bytes if any such chunk goes through a ring.
+/// The most bytes of a chunk of a tree that this rank sends or receives: the bytes of a slot if any
+/// such chunk goes through a ring.
 inline index_t relayed_limit(mpi_job const& mpi_job, sorted_transfers const& sorted) {
     auto const is_near = [&](relay_transfers const& transfers) {
-        return std::ranges::binary_search(mpi_job.rings->node().numbers, transfers.peer);
+        vector<int> const& numbers = mpi_job.rings->node().numbers;
+        return std::binary_search(numbers.begin(), numbers.end(), transfers.peer);
     };
-    bool const is_a_slot = mpi_job.rings && (std::ranges::any_of(sorted.relays_to, is_near) ||
-                                             std::ranges::any_of(sorted.relays_from, is_near));
+    bool const is_a_slot =
+        mpi_job.rings &&
+        (std::any_of(sorted.relays_to.begin(), sorted.relays_to.end(), is_near) ||
+         std::any_of(sorted.relays_from.begin(), sorted.relays_from.end(), is_near));
     return is_a_slot ? static_cast<index_t>(mpi_job.rings->slot_bytes()) : chunk_bytes;
 }
 
-/// Removes the lanes of a peer from all lanes, and returns them.
+/// Removes from `all` the lanes of a peer, and returns them.
 inline vector<lane> take_lanes(vector<lane>& all, int peer) {
     vector<lane> taken, others;
     for (lane& lane : all)
@@ -67,7 +71,7 @@ inline vector<lane> take_lanes(vector<lane>& all, int peer) {
     return taken;
 }
 
-/// Removes the transfers that pass through rings from the lanes, and returns them.
+/// Removes from `transfers` the lanes that use rings, and returns them with their rings.
 inline vector<ring_transfers> take_through_rings(node_rings const& rings,
                                                  process_transfers& transfers) {
     vector<ring_transfers> taken;
@@ -83,7 +87,7 @@ inline vector<ring_transfers> take_through_rings(node_rings const& rings,
     return taken;
 }
 
-/// A job, its transfers by peer, and its bytes if all of them were messages.
+/// A job, its transfers by peer, and its cost if all transfers were messages.
 struct sorted_job {
     std::unique_ptr<mpi_job> all;
     sorted_transfers sorted;
@@ -91,9 +95,9 @@ struct sorted_job {
     vector<index_t> bytes; ///< by peer
 };
 
-/// Prepares the exchange. Does not communicate. A second call replaces the first.
+/// Prepares the exchange. Does not communicate. A second call replaces the exchange of the first.
 ///
-/// \param transfers those that use neither messages nor rings
+/// \param transfers the transfers that use neither messages nor rings
 inline void open(sorted_job& sorted_job, mpi_group const& ranks, process_transfers transfers,
                  chunk_limits const& limits) {
     mpi_job& mpi_job = *sorted_job.all;
@@ -138,10 +142,10 @@ inline std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
     return std::move(sorted_job.all);
 }
 
-/// The report of a rank on its job before messages and rings are chosen.
+/// A rank's report on its job, before the ranks choose between messages and rings.
 struct bind_notice {
     std::string problem; ///< as `encode` writes it
-    index_t bytes = 0;   ///< the most that it exchanges with one rank
+    index_t bytes = 0;   ///< the most bytes that it exchanges with one rank
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.problem, self.bytes); }
 };
@@ -169,16 +173,19 @@ inline sorted_job sort_job(mpi_group const& ranks, known_plan const& plan,
 inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& own_notice) {
     vector<bind_notice> const notices = gather_values(ranks, own_notice);
     throw_first(notices, &bind_notice::problem);
-    return std::ranges::max(notices, {}, &bind_notice::bytes).bytes;
+    index_t most = 0;
+    for (bind_notice const& notice : notices)
+        most = std::max(most, notice.bytes);
+    return most;
 }
 
-/// The same on every rank.
+/// True if ranks may pass elements on. Equal on every rank.
 inline bool may_relay(ranks_on_nodes const& group, options const& options) {
     return options.between_nodes.has_relays() &&
            nodes_of(options, group.nodes).between_nodes.has_relays();
 }
 
-/// Opens a job with memory that ranks of a node share, if there is any.
+/// Opens a job whose transfers on a node use arenas and rings, if there are any.
 ///
 /// \param most the most bytes that any two ranks exchange
 /// \par Collective every rank of the group, in the same order
@@ -192,12 +199,14 @@ inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, i
         transfers.copies_on_node = arenas->copies;
         transfers.meetings = arenas->meetings(mpi_job.arenas);
         sorted_job.bytes = bytes_by_peer(mpi_job.planned->whole, sorted_job.sorted);
-        most = std::ranges::max(gather_values(ranks, std::ranges::max(sorted_job.bytes)));
+        most = largest(gather_values(ranks, largest(sorted_job.bytes)));
     }
     mpi_job.rings = rings_for(group, sorted_job.bytes, most, options.on_node);
     index_t relayed = relayed_limit(mpi_job, sorted_job.sorted);
-    if (may_relay(group, options))
-        relayed = std::ranges::min(gather_values(ranks, relayed));
+    if (may_relay(group, options)) {
+        vector<index_t> const limits = gather_values(ranks, relayed);
+        relayed = *std::min_element(limits.begin(), limits.end());
+    }
     agree_on(ranks, [&] {
         if (mpi_job.arenas.target)
             mpi_job.arena_steps->prefault(mpi_job.bound(), *mpi_job.arenas.target,
@@ -206,7 +215,7 @@ inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, i
     });
 }
 
-/// Binds a plan to its tensors, in any memory. The ranks agree on errors of the plan, too.
+/// Binds a plan to its tensors, in any memory. The ranks also agree on errors of the plan.
 ///
 /// \par Collective every rank of the group, in the same order
 inline std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group, known_plan const& plan,
@@ -218,7 +227,7 @@ inline std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group, known_pl
     bool is_open = false;
     notice.problem = encode(plan.problem ? plan.problem : attempt([&] {
         sorted_job = sort_job(ranks, plan, have, want);
-        notice.bytes = std::ranges::max(sorted_job.bytes);
+        notice.bytes = largest(sorted_job.bytes);
         is_open = !have.arena && !want.arena && !may_relay(group, options) &&
                   !rings_are_worth_it(ranks.size(), notice.bytes, options.on_node);
         if (is_open)

@@ -43,7 +43,7 @@ RESHARD_DECL box region_of(plan const& plan, chunk const& chunk, packet const& p
                : chunk.regions[packet.region];
 }
 
-/// The largest piece of a local transfer between two looks at the network.
+/// The most bytes that a local transfer copies between two polls of the network.
 inline constexpr index_t local_piece_bytes = 4 * chunk_bytes;
 
 RESHARD_DECL bound_chunks chunk_binder::bind(vector<lane> const& lanes, bool sent) const {

@@ -69,7 +69,7 @@ inline void add_side(hasher& digest, known_side const& side, any_plan_cache cons
     digest.add(side.layout ? cache.digest(*side.layout) : 0);
 }
 
-/// A digest of what this rank does.
+/// A digest of this rank's call.
 inline std::uint64_t own_digest_of(options const& options, std::uint64_t sides, int rank) {
     return digest_of_all(planner_version, call_fingerprint(options).digest(), sides, rank);
 }
@@ -109,7 +109,7 @@ inline side_notice const& side_of(call_notice const& notice, bool is_source) {
     return is_source ? notice.source : notice.target;
 }
 
-/// Sends the layout of a side if only some ranks know it.
+/// Sends the layout of a side to all ranks if only some know it.
 ///
 /// \par Collective every rank of the group, in the same order
 inline std::optional<layout> share_layout(mpi_group const& ranks, std::optional<layout> layout,

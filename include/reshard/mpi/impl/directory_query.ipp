@@ -37,7 +37,7 @@ public:
           how_(options),
           nodes_(nodes_of(options, nodes)),
           exchange_(world) {
-        nodes_.between_nodes = {sender_choice::by_target}; // nobody knows the others' targets
+        nodes_.between_nodes = {sender_choice::by_target}; // others' targets are unknown
     }
 
     std::shared_ptr<planned_job> run(known_side const& source, known_side const& target,
@@ -69,8 +69,8 @@ private:
         return side.layout ? vector<directory_key>() : gather_keys(world_, exchange_, side.held);
     }
 
-    /// The layout of a side, with all keys. If the holders are not known, the lowest rank that has
-    /// some of a tensor counts as the holder of all of it, in a layout that is stored in `layout`.
+    /// The layout of a side, with all keys. If the holders are not known, fills `layout`, in which
+    /// the lowest rank that holds any of a tensor holds all of it.
     layout const& layout_of_side(known_side const& side, vector<directory_key> const& keys,
                                  layout& layout) const {
         if (side.layout)
@@ -84,7 +84,7 @@ private:
         return layout;
     }
 
-    /// The side as far as this rank knows it.
+    /// The layout of a side as far as this rank knows it.
     layout own_layout(known_side const& side) const {
         if (side.layout)
             return *side.layout;
@@ -93,7 +93,7 @@ private:
         return layout_of(shards);
     }
 
-    /// The problem that is planned, which refers to `source`.
+    /// Plans the transfers to this rank. Returns the problem, which refers to `source`.
     plan_problem plan_with(layout const& source) {
         plan_problem problem = problem_of(planned_->program, source, planned_->target);
         planned_->whole = make_plan(problem, {holder_set::nobody(), holder_set({me_})}, nodes_);
@@ -149,7 +149,7 @@ private:
         return planned_->target.spread_of(tensor).shape;
     }
 
-    /// Gives shards the numbers that they have at their holder.
+    /// Replaces the numbers of source shards by the numbers that their holders use.
     void number_by_holder(plan_problem const& problem,
                           vector<vector<std::uint32_t>> const& positions) {
         for (transfer& moved : planned_->whole.transfers) {
@@ -160,7 +160,8 @@ private:
         }
     }
 
-    /// Sends each source its transfers.
+    /// Sends each source rank the transfers that it must make, and receives the transfers of this
+    /// rank.
     void tell() {
         vector<addressed_text> texts;
         agree_on(world_, [&] {
@@ -177,8 +178,8 @@ private:
         });
     }
 
-    /// \throws error with errc::corrupt_file if a transfer from `rank` is not between it and this
-    /// rank
+    /// \throws error with errc::corrupt_file if a transfer that `rank` sent does not go from this
+    /// rank to `rank`, or has an unknown source
     void check(subplan const& subplan, int rank) const {
         for (transfer const& moved : subplan.part.transfers)
             if (moved.source_holder != me_ || moved.target_holder != static_cast<holder_t>(rank))

@@ -40,8 +40,8 @@ RESHARD_DECL bool ring_lanes::is_done() {
     auto const is_sent = [](send_state& lane) {
         return lane.next == lane.chunks.chunks.size() && (!lane.has_lists || lane.ring.is_empty());
     };
-    return std::ranges::all_of(sends_, is_sent) &&
-           std::ranges::all_of(receives_, [](receive_state const& lane) {
+    return std::all_of(sends_.begin(), sends_.end(), is_sent) &&
+           std::all_of(receives_.begin(), receives_.end(), [](receive_state const& lane) {
                return lane.next == lane.chunks.chunks.size();
            });
 }
@@ -66,14 +66,14 @@ RESHARD_DECL bool ring_lanes::pack(send_state& lane) const {
 
 RESHARD_DECL void ring_lanes::pack_bytes(send_state const& lane, bound_chunk const& chunk,
                                          std::byte* slot) const {
-    row_batch blocks; // all is copied when the last packet is added
+    row_batch blocks; // adding the last packet copies all of them
     for (std::size_t i = chunk.first; i < chunk.last; ++i) {
         bound_packet const& packet = lane.chunks.packets[i];
         blocks.add((*copies_)[packet.copy], packet.memory, slot + packet.wire, packet.joins_next);
     }
 }
 
-/// The bytes of a run of the copy's source; 0 if the copy is more than runs of bytes.
+/// The bytes of each run of the copy's source; 0 if the copy does more than move runs of bytes.
 inline index_t run_bytes_of(prepared_copy const& copy) {
     bool const has_runs =
         copy.kernel == copy_kernel::contiguous || copy.kernel == copy_kernel::rows;
@@ -150,7 +150,8 @@ RESHARD_DECL void ring_lanes::unpack_bytes(receive_state const& lane, bound_chun
 
 RESHARD_DECL bool ring_lanes::read(receive_state const& lane, bound_chunk const& chunk,
                                    std::byte const* slot) {
-    // Slots begin at lines, and their memory is large enough: the sender has made the list there.
+    // Slots begin at cache lines, and the slot has room for the list: the sender has written it
+    // there.
     std::span const runs(reinterpret_cast<memory_run const*>(slot), lane.ring.runs());
     bound_packet const& first = lane.chunks.packets[chunk.first];
     prepared_copy const& copy = (*copies_)[first.copy];
@@ -212,7 +213,7 @@ RESHARD_DECL void exchange::run() {
 RESHARD_DECL exchange::~exchange() {
     if (pending_ == 0)
         return;
-    static_cast<void>(outgoing_.staging.release()); // requests were given up: kept until exit
+    static_cast<void>(outgoing_.staging.release()); // MPI may still use it: kept until exit
     static_cast<void>(incoming_.staging.release());
 }
 
@@ -230,9 +231,9 @@ RESHARD_DECL stores exchange::stores_for(process_transfers const& transfers) con
         for (chunk const& chunk : lane.chunks)
             bytes += chunk.bytes;
     };
-    std::ranges::for_each(transfers.receives, add);
+    std::for_each(transfers.receives.begin(), transfers.receives.end(), add);
     for (ring_transfers const& ring_transfers : transfers.through_rings)
-        std::ranges::for_each(ring_transfers.receives, add);
+        std::for_each(ring_transfers.receives.begin(), ring_transfers.receives.end(), add);
     return bytes >= streaming_threshold ? stores::streaming : stores::cached;
 }
 
@@ -257,7 +258,7 @@ RESHARD_DECL void exchange::run_local() {
         blocks.add(copies_[copy.copy], copy.source, copy.target, copy.joins_next);
         bytes += copy.bytes;
         if (bytes >= chunk_bytes) {
-            while (advance()) // others wait for all chunks that can be sent, not for one
+            while (advance()) // send all chunks that can be sent: others wait for them
                 ;
             bytes = 0;
         }
@@ -265,8 +266,8 @@ RESHARD_DECL void exchange::run_local() {
 }
 
 RESHARD_DECL void exchange::post() {
-    // Sends first: a rank that receives first answers the announcements of its peer, and its own
-    // announcements wait until those bytes have come. Two ranks that swap would take turns.
+    // Sends first. If a rank received first, it would answer its peer's announcements, and its own
+    // announcements would wait for those bytes: two ranks that swap would take turns.
     while (outgoing_.can_start() && arrivals_.allow(outgoing_.next_chunk()) &&
            !outgoing_.is_peer_busy())
         send(outgoing_.start());

@@ -31,10 +31,10 @@
 
 namespace reshard::detail {
 
-/// The note in a file from one job to the other job.
+/// The note that one job writes to a file for the other job.
 struct joining_note {
-    std::uint64_t token = 0; ///< of the first job; the second job repeats it
-    std::string port;        ///< as MPI names it; empty in an answer: it cannot be reached
+    std::uint64_t token = 0; ///< the first job chooses it; the second job repeats it
+    std::string port;        ///< as MPI names it; empty if the writer cannot connect jobs
     process_mark writer;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -45,9 +45,9 @@ struct joining_note {
 template <>
 inline constexpr stored_form form_of<joining_note>{"note of an MPI job", 200};
 
-/// The note in a file; std::nullopt without a file.
+/// The note in a file; std::nullopt if the file does not exist.
 ///
-/// \throws error with errc::already_exists for another file; errc::io
+/// \throws error with errc::already_exists for another kind of file; errc::io
 inline std::optional<joining_note> note_in(std::string const& file) {
     constexpr std::uint64_t most = std::uint64_t{1} << 16;
     std::optional<joining_note> note;
@@ -67,7 +67,7 @@ inline std::optional<joining_note> note_in(std::string const& file) {
          ": the existing file is not a note of an MPI job; remove it, or give another path");
 }
 
-/// The note of a running job; std::nullopt without such a job.
+/// The note in a file, if the job that wrote it still runs.
 inline std::optional<joining_note> read_note(std::string const& file) {
     auto note = note_in(file);
     return note && !has_ended(note->writer) ? std::move(note) : std::nullopt;
@@ -87,8 +87,8 @@ inline joining_note wait_for_note(std::string const& file, std::uint64_t token, 
     }
 }
 
-/// False if the launcher is known to connect no jobs. With Open MPI, but without a server that both
-/// jobs know, MPI would end this job and let the other job wait forever.
+/// False if the launcher is known not to connect jobs. Without a server that both jobs know, Open
+/// MPI would end this job and let the other job wait forever.
 inline bool can_join() {
 #ifdef OPEN_MPI
     return std::getenv("OMPI_MCA_pmix_server_uri") != nullptr;
@@ -111,7 +111,7 @@ inline std::string offer_port(std::string const& file, double seconds) {
         fail(errc::already_exists, file,
              ": another job waits there as the first; let one of both be the second, or give "
              "another path");
-    static_cast<void>(note_in(answer)); // refuses a file that this job may not remove
+    static_cast<void>(note_in(answer)); // fails for a file that this job may not remove
     joining_note note{new_token(), {}, this_process()};
     char port[MPI_MAX_PORT_NAME] = {};
     if (can_join() && MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS)
@@ -129,7 +129,7 @@ inline std::string offer_port(std::string const& file, double seconds) {
     return note.port;
 }
 
-/// Finds the port of the other job, and answers whether it can be reached.
+/// Reads the port of the other job, and answers whether this job can connect to it.
 inline std::string find_port(std::string const& file, double seconds) {
     joining_note note = wait_for_note(file, 0, seconds);
     if (!can_join())
@@ -140,10 +140,10 @@ inline std::string find_port(std::string const& file, double seconds) {
     return note.port;
 }
 
-/// Ends the program if MPI has not connected the jobs in time. Nothing else ends MPI's call, for
-/// example if the other job was killed after its answer.
+/// Ends the program if MPI has not connected the jobs in time. Otherwise MPI would wait forever,
+/// for example if the other job was killed after its answer.
 ///
-/// \par Units seconds; ten at least, which MPI may need
+/// \par Units seconds; at least ten, because MPI may need them
 class connecting_limit {
 public:
     connecting_limit(std::string const& file, double longest)
@@ -184,7 +184,7 @@ RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const&
         limit.emplace(file, longest.seconds);
     });
     port = gather_values(ranks, port).front();
-    MPI_Comm between = MPI_COMM_NULL; // an error from here on ends the program, as MPI's errors do
+    MPI_Comm between = MPI_COMM_NULL; // from here on, an MPI error ends the program
     if (is_first)
         MPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, ranks.base(), &between);
     else

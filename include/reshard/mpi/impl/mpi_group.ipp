@@ -74,7 +74,7 @@ RESHARD_DECL bool wait_limit::is_over(double waited) const {
     return (seconds_ > 0 && waited > seconds_) || hears(caller);
 }
 
-/// The numbers of the ranks that are not `heard`.
+/// Lists the ranks that are not `heard`.
 inline std::string ranks_missing(vector<bool> const& heard) {
     std::string list;
     for (std::size_t rank = 0; rank < heard.size(); ++rank)
@@ -91,7 +91,7 @@ RESHARD_DECL void wait_limit::give_up(double waited) const {
         if (peer != world_.rank())
             MPI_Isend(nullptr, 0, MPI_BYTE, peer, tag, world_, &calls->emplace_back());
     double const last = MPI_Wtime() + answer_seconds;
-    while (std::ranges::count(heard, false) > 0 && MPI_Wtime() < last)
+    while (std::find(heard.begin(), heard.end(), false) != heard.end() && MPI_Wtime() < last)
         if (int caller = 0; hears(caller)) {
             MPI_Recv(nullptr, 0, MPI_BYTE, caller, tag, world_, MPI_STATUS_IGNORE);
             heard[static_cast<std::size_t>(caller)] = true;
@@ -125,7 +125,7 @@ inline void finish(MPI_Request& request, wait_limit const& limit) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 }
 
-/// The beginning of a rank's text, with its length and the rank's limit.
+/// The beginning of a rank's text, the text's length, and the rank's limit.
 struct text_row {
     std::uint64_t length = 0;
     std::uint64_t limit = 0;
@@ -147,7 +147,8 @@ inline std::string machine_name() {
 
 inline constexpr std::size_t row_head = 2 * sizeof(std::uint64_t);
 
-/// The bytes of a row: short texts, as in most agreements, need no second step.
+/// The bytes of a row. A short text, as in most agreements, fits into its row and needs no second
+/// step.
 inline std::size_t row_bytes(std::size_t ranks) {
     return std::clamp(std::size_t{65536} / ranks, std::size_t{256}, std::size_t{2048});
 }
@@ -198,11 +199,12 @@ RESHARD_DECL detail::rank_notice mpi_group::notice() const {
 
 RESHARD_DECL mpi_group
 mpi_group::with_own_messages(vector<detail::rank_notice> const& notices) const {
-    constexpr int first_tag = 0x2000, tags = 0x2000; // MPI has the same number
+    constexpr int first_tag = 0x2000, tags = 0x2000; // every MPI permits these tags
     detail::own_messages& own = *own_messages_;
-    bool const have_one = own.number != 0 && std::ranges::all_of(notices, [&](auto const& notice) {
-                              return notice.messages == own.number;
-                          });
+    bool const have_one =
+        own.number != 0 && std::all_of(notices.begin(), notices.end(), [&](auto const& notice) {
+            return notice.messages == own.number;
+        });
     if (!have_one)
         own = {duplicate_of(*this).world_, notices.front().next_messages, 0};
     mpi_group group = subgroup(*own.world);
@@ -314,7 +316,8 @@ RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks) {
 }
 
 RESHARD_DECL holder_t equal_ranks_per_node(vector<int> const& nodes) {
-    auto const count = static_cast<std::size_t>(std::ranges::count(nodes, nodes.front()));
+    auto const count =
+        static_cast<std::size_t>(std::count(nodes.begin(), nodes.end(), nodes.front()));
     for (std::size_t rank = 0; rank < nodes.size(); ++rank)
         if (nodes[rank] != static_cast<int>(rank / count * count))
             return 0;

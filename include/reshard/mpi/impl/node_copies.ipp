@@ -19,14 +19,14 @@
 
 namespace reshard::detail {
 
-/// Cuts transfers into panels, some rows of a source at a time. Each row goes to all ranks that get
-/// a part of it before the next row is read.
+/// Cuts transfers into panels of some rows of a source. Each row goes to all ranks that need
+/// elements of it before the next row is read.
 ///
 /// So each source is read once, from its beginning to its end, even if the runs for one rank are
 /// short. Ranks begin with their own rows and continue with their neighbours' rows, so that not all
 /// ranks write to the same memory at once. Pulled transfers are cut likewise, by target. Transfers
-/// too small to be cut are ordered by the addresses in their own rank's memory, so that this memory
-/// is passed over once.
+/// that are too small to be cut are sorted by their addresses in this rank's memory, so that the
+/// rank passes over its memory once.
 class panel_order {
 public:
     panel_order(chunk_binder const& binder, bound_plan const& bound, copy_table const& copies)
@@ -69,12 +69,13 @@ private:
         bound_copy copy;
     };
 
-    static constexpr index_t least_row_bytes = 4096; ///< fewer take longer to start than to copy
+    static constexpr index_t least_row_bytes = 4096; ///< less takes longer to start than to copy
 
     static constexpr bool is_small(index_t bytes) { return bytes < index_t{64} << 10; }
 
-    /// The elements in some rows of the whole source, if the transfer consists of rows; else the
-    /// amount that moves between two looks at the network. A small transfer is one panel.
+    /// The most elements of a panel: some rows of the source if the transfer consists of rows; else
+    /// the elements that are copied between two polls of the network. A small transfer is one
+    /// panel.
     index_t panel_elements(node_transfer const& node_transfer) const {
         transfer const& moved = bound_.whole.transfers[node_transfer.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
@@ -88,8 +89,9 @@ private:
             return 4 * most; // blocks that are long on both sides
         index_vector const& pitches =
             node_transfer.is_pull ? fused.target_strides : fused.source_strides;
-        index_t elements = fused.extent.end()[-1]; // of a run, then of the loops within an axis
-        // Rows of whole lines join those for other ranks; shorter runs are copied many at a time.
+        index_t elements = fused.extent.end()[-1]; // in a run, then in all loops inside an axis
+        // Rows of whole cache lines are copied with the same rows for other ranks, shorter runs
+        // many at a time.
         bool const has_lines = elements * size / 8 >= static_cast<index_t>(line_bytes);
         for (std::size_t axis = fused.ndim() - 1; axis-- > 0; elements *= fused.extent[axis]) {
             index_t const pitch = std::max<index_t>(1, magnitude(pitches[axis]));
@@ -116,7 +118,7 @@ private:
         return sorted;
     }
 
-    /// True if both panels copy some of the same rows.
+    /// True if both panels share rows.
     bool join(panel const& a, panel const& b) const {
         return a.group == b.group && a.number == b.number && a.is_pull == b.is_pull &&
                are_identical(copies_[a.copy.copy], copies_[b.copy.copy],
@@ -138,7 +140,9 @@ RESHARD_DECL vector<bound_copy> node_copies(chunk_binder const& binder, bound_pl
                                             vector<std::uint32_t> const& local,
                                             copy_table const& copies) {
     panel_order order(binder, bound, copies);
-    bool const is_pull = std::ranges::all_of(on_node, &node_transfer::is_pull);
+    bool const is_pull =
+        std::all_of(on_node.begin(), on_node.end(),
+                    [](node_transfer const& transfer) { return transfer.is_pull; });
     for (std::uint32_t const number : local) {
         transfer const& moved = bound.whole.transfers[number];
         order.add({number, 0, is_pull, {source_end(bound, moved), target_end(bound, moved)}});

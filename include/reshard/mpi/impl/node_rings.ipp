@@ -21,7 +21,7 @@
 namespace reshard::detail {
 
 RESHARD_DECL ring_ways measured_ways::best() const {
-    constexpr double least_gain = 0.1; // of a difference that is more than chance
+    constexpr double least_gain = 0.1; // a smaller difference may be chance
     ring_ways ways{streamed < (1 - least_gain) * in_cache};
     double const by_slots = std::min(in_cache, streamed);
     double const gain = by_slots - read_whole;
@@ -32,7 +32,7 @@ RESHARD_DECL ring_ways measured_ways::best() const {
     return ways;
 }
 
-/// Measurements of other ranks than those without a partner, the slowest of each.
+/// The slower time of two ranks, for each way. A rank without a partner does not count.
 inline measured_ways slowest(measured_ways a, measured_ways const& b) {
     if (b.in_cache == 0)
         return a;
@@ -44,18 +44,18 @@ inline measured_ways slowest(measured_ways a, measured_ways const& b) {
             std::max(a.read_rows, b.read_rows)};
 }
 
-/// What this process measured with the ranks of a node, and when.
+/// A measurement of this process with the ranks of a node.
 struct kept_measurement_of_ranks {
-    MPI_Group ranks; ///< until exit
+    MPI_Group ranks; ///< kept until exit
     measured_ways measured;
-    double at = 0; ///< as MPI_Wtime counts
+    double at = 0; ///< the time of the measurement, by MPI_Wtime
 };
 
 struct kept_measurements {
     std::mutex mutex;
     vector<kept_measurement_of_ranks> all;
 
-    /// That of these ranks, or null.
+    /// The measurement with these ranks, or null.
     kept_measurement_of_ranks* find(MPI_Group ranks) {
         for (kept_measurement_of_ranks& kept : all) {
             int result = MPI_UNEQUAL;
@@ -72,7 +72,8 @@ inline kept_measurements& all_kept_measurements() {
     return kept;
 }
 
-/// Without memory for it, the ranks measure again: a rank alone must not fail here.
+/// Ignores a lack of memory, because one rank alone must not fail here. The ranks then measure
+/// again.
 inline void keep_measurement(mpi_group const& node, measured_ways const& measured) {
     std::scoped_lock const lock(all_kept_measurements().mutex);
     kept_measurement_of_ranks own{MPI_GROUP_NULL, measured, MPI_Wtime()};
@@ -115,7 +116,7 @@ RESHARD_DECL node_rings::node_rings(node_ranks const& node, segment_request cons
     new (segments_.data(me)) ring_notice(notice);
     for (int peer = 0; peer < size(); ++peer)
         new (state_at(me, peer)) ring_state;
-    agree(node_.group, std::nullopt); // before others use them
+    agree(node_.group, std::nullopt); // others use the rings only after this
 }
 
 RESHARD_DECL void node_rings::choose_ways(bool may_measure) {
@@ -132,7 +133,7 @@ RESHARD_DECL void node_rings::choose_ways(bool may_measure) {
         }
         ways_ = measured().best();
     }
-    // A rank whose time is up leaves, and may change its memory while others still read it.
+    // A rank whose deadline passes leaves, and may change its memory while others still read it.
     if (node_.group.limit().is_finite())
         ways_.least_read = ring_ways::nothing_is_read;
     if (ways_.least_read != ring_ways::nothing_is_read)
@@ -160,10 +161,10 @@ RESHARD_DECL void node_rings::allow_lists() const {
             receiver_from(peer).allow_lists(can_read(peer));
 }
 
-/// Two ranks of a node that swap bytes through the rings that they have to themselves.
+/// Measures how two ranks of a node swap bytes, in rings that no exchange uses.
 class ring_probe {
 public:
-    /// \param from the partner's ring; none if the rank has no partner
+    /// \param from the partner's ring; std::nullopt if the rank has no partner
     ring_probe(mpi_group const& node, barrier_state& meeting, ring_sender to,
                std::optional<ring_receiver> from)
         : node_(node),
@@ -176,7 +177,7 @@ public:
 
     std::byte const* source() const { return source_.data(); }
 
-    /// The least time of `move` of a few, with nothing in the caches; 0 without a partner.
+    /// The shortest time of a few calls of `move` with empty caches; 0 without a partner.
     template <class Move>
     double seconds(Move const& move) {
         double least = 0;
@@ -223,7 +224,7 @@ public:
         }
     }
 
-    /// Reads as many bytes at once as a slot has, as an exchange does.
+    /// Reads at most a slot's bytes in one call, as an exchange does.
     void read(system_calls const& calls, ring_notice const& partner, std::size_t run_bytes) {
         std::size_t const at_once = std::min(to_.slot_bytes(), bytes);
         std::size_t const step = std::min(run_bytes, at_once);
@@ -244,7 +245,7 @@ public:
 private:
     static constexpr std::size_t bytes = measured_ways::bytes;
 
-    /// Lets MPI make progress: other ranks may still wait for its messages.
+    /// Lets MPI make progress: other ranks may still wait for messages of this rank.
     void idle(bounded_wait& wait) const {
         int there = 0;
         MPI_Iprobe(MPI_ANY_SOURCE, node_.tag(), node_.base(), &there, MPI_STATUS_IGNORE);
@@ -264,7 +265,7 @@ RESHARD_DECL void node_rings::measure() const {
     int const me = node_.group.rank(), partner = me ^ 1;
     bool const has_partner = partner < size();
     std::optional<ring_probe> own_probe;
-    agree_on(node_.group, [&] { // before anyone waits in the shared memory
+    agree_on(node_.group, [&] { // before any rank waits in the shared memory
         own_probe.emplace(node_.group, segments_.barrier(), sender_to(me),
                           has_partner ? std::optional(receiver_of(partner, partner))
                                       : std::nullopt);
@@ -287,7 +288,7 @@ RESHARD_DECL void node_rings::measure() const {
     probe.meet();
 }
 
-/// The least bytes on a node for which it is worth to measure what its ranks do best.
+/// The least bytes on a node for which a measurement is worth its time.
 inline constexpr index_t least_measured = index_t{16} << 20;
 
 RESHARD_DECL std::shared_ptr<node_rings> make_rings(node_ranks const& node,
@@ -323,7 +324,7 @@ RESHARD_DECL std::shared_ptr<node_rings const> rings_for(ranks_on_nodes const& g
     index_t on_node = 0;
     for (int const rank : node.numbers)
         on_node += bytes[static_cast<std::size_t>(rank)];
-    index_t const most_on_node = std::ranges::max(gather_values(node.group, on_node));
+    index_t const most_on_node = largest(gather_values(node.group, on_node));
     if ((chosen == node_exchange::chosen && most_on_node < least_in_rings) ||
         node.numbers.size() > node_rings::most_ranks)
         return nullptr;

@@ -25,9 +25,9 @@ struct relay_with {
     relay step;
 };
 
-/// The transfers between this process and each peer in each tree. All holders of the tree have the
-/// same order, even if they number their shards differently: by target tensor, by its box, and by
-/// position.
+/// Groups the transfers of trees by peer and tree. Each group is sorted by target tensor, box and
+/// position. So all holders of a tree have the same order, even if they number their shards
+/// differently.
 inline vector<relay_transfers> by_peer_and_tree(plan const& plan, vector<relay_with> relays) {
     auto const order = [&](relay_with const& relay) {
         transfer const& t = plan.transfers[relay.step.transfer];
@@ -72,6 +72,19 @@ RESHARD_DECL sorted_transfers sort_by_peer(plan const& plan, int rank, int size)
     return sorted;
 }
 
+/// The relayed transfers that a peer sends or receives.
+///
+/// \pre `relays` are sorted by peer
+inline std::span<relay_transfers const> relays_of(vector<relay_transfers> const& relays, int peer) {
+    auto const begin =
+        std::lower_bound(relays.begin(), relays.end(), peer,
+                         [](relay_transfers const& a, int number) { return a.peer < number; });
+    auto end = begin;
+    while (end != relays.end() && end->peer == peer)
+        ++end;
+    return {begin, end};
+}
+
 RESHARD_DECL vector<lane> rotated_lanes(plan const& plan,
                                         vector<vector<std::uint32_t>> const& by_peer,
                                         vector<relay_transfers> const& relays,
@@ -86,8 +99,7 @@ RESHARD_DECL vector<lane> rotated_lanes(plan const& plan,
             lanes.push_back(
                 {peer, chunks_of(plan, numbers, limits.is_near(peer) ? limits.near : limits.far)});
         std::size_t const first = lanes.size();
-        for (relay_transfers const& transfers :
-             std::ranges::equal_range(relays, peer, {}, &relay_transfers::peer))
+        for (relay_transfers const& transfers : relays_of(relays, peer))
             lanes.push_back({peer, chunks_of(plan, transfers.numbers, limits.relayed),
                              transfers.depth, transfers.tree});
         sort_by(std::span(lanes).subspan(first), [&](lane const& a, lane const& b) {
@@ -103,12 +115,14 @@ inline bool brings(plan const& plan, chunk const& from, chunk const& to) {
         relay const* const step = find_relay(plan.relays, out.transfer);
         return step && step->input == in.transfer && in.region == out.region;
     };
-    return std::ranges::equal(from.packets, to.packets, is_input) && from.regions == to.regions;
+    return std::equal(from.packets.begin(), from.packets.end(), to.packets.begin(),
+                      to.packets.end(), is_input) &&
+           from.regions == to.regions;
 }
 
 RESHARD_DECL std::size_t link_relays(plan const& plan, vector<lane>& sends,
                                      vector<lane>& receives) {
-    vector<lane*> by_tree; // a rank gets a tree's elements from one other rank
+    vector<lane*> by_tree; // all elements of a tree come from the same rank
     for (lane& from : receives)
         if (from.tree != lane::no_tree)
             by_tree.push_back(&from);
@@ -116,17 +130,19 @@ RESHARD_DECL std::size_t link_relays(plan const& plan, vector<lane>& sends,
     std::size_t count = 0;
     for (lane& to : sends) {
         if (to.tree == lane::no_tree || to.first_turn == 0)
-            continue; // this process is its source
-        auto const position = std::ranges::lower_bound(by_tree, to.tree, {}, &lane::tree);
+            continue; // this process is the tree's source
+        auto const position =
+            std::lower_bound(by_tree.begin(), by_tree.end(), to.tree,
+                             [](lane const* a, std::uint32_t tree) { return a->tree < tree; });
         lane* const from =
             position != by_tree.end() && (*position)->tree == to.tree ? *position : nullptr;
         if (!from || from->chunks.size() != to.chunks.size())
             fail(errc::bad_layout, "the plan has rank ", to.peer, " get ",
                  counted(to.chunks.size(), "chunk"), " from this rank, which gets ",
                  from ? from->chunks.size() : 0, " to pass on; make the plan again");
-        if (!std::ranges::equal(from->chunks, to.chunks, [&](chunk const& in, chunk const& out) {
-                return brings(plan, in, out);
-            }))
+        if (!std::equal(from->chunks.begin(), from->chunks.end(), to.chunks.begin(),
+                        to.chunks.end(),
+                        [&](chunk const& in, chunk const& out) { return brings(plan, in, out); }))
             fail(errc::bad_layout, "the plan has rank ", to.peer,
                  " get other elements from this rank than this rank gets to pass on; make the plan "
                  "again");
@@ -155,14 +171,15 @@ RESHARD_DECL vector<index_t> bytes_by_peer(plan const& plan, sorted_transfers co
         return bytes;
     };
     vector<index_t> bytes = one_way(sorted.to, sorted.relays_to);
-    std::ranges::transform(bytes, one_way(sorted.from, sorted.relays_from), bytes.begin(),
-                           std::ranges::max);
+    vector<index_t> const received = one_way(sorted.from, sorted.relays_from);
+    for (std::size_t peer = 0; peer < bytes.size(); ++peer)
+        bytes[peer] = std::max(bytes[peer], received[peer]);
     return bytes;
 }
 
 RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers) {
     auto const is_left_out = [&](relay_transfers const& transfers) {
-        return std::ranges::binary_search(peers, transfers.peer);
+        return std::binary_search(peers.begin(), peers.end(), transfers.peer);
     };
     for (int const peer : peers) {
         sorted.to[static_cast<std::size_t>(peer)].clear();
@@ -175,8 +192,7 @@ RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers
 /// True if any transfer goes between this process and a peer, in one direction.
 inline bool gives_any(vector<std::uint32_t> const& numbers, vector<relay_transfers> const& relays,
                       std::size_t peer) {
-    return !numbers.empty() ||
-           std::ranges::binary_search(relays, static_cast<int>(peer), {}, &relay_transfers::peer);
+    return !numbers.empty() || !relays_of(relays, static_cast<int>(peer)).empty();
 }
 
 RESHARD_DECL process_cost cost_of(plan const& plan, sorted_transfers const& sorted) {

@@ -26,21 +26,22 @@
 
 namespace reshard::detail {
 
-/// True if source shards share elements without being equal: one rank has a replica in one piece of
-/// memory, and another rank has it in several. Shards with no more elements than the tensor are not
-/// replicas.
+/// True if source shards overlap but are not equal: for example, one rank has a replica in one
+/// piece of memory, and another rank has it in several. Shards with exactly the tensor's number of
+/// elements are not searched.
 inline bool has_unequal_replicas(layout const& layout) {
-    return std::ranges::any_of(layout.spreads, [](tensor_spread const& spread) {
-        tensor_shards const shards = spread.view();
-        std::uint64_t held_count = 0; // with many replicas, this is more than a tensor may have
-        for (std::size_t i = 0; i < shards.size(); ++i)
-            held_count += static_cast<std::uint64_t>(shards.elements(i));
-        return held_count != static_cast<std::uint64_t>(element_count(spread.shape)) &&
-               shard_index(shards).find_overlap().has_value();
-    });
+    return std::any_of(
+        layout.spreads.begin(), layout.spreads.end(), [](tensor_spread const& spread) {
+            tensor_shards const shards = spread.view();
+            std::uint64_t held_count = 0; // unsigned: many replicas exceed `index_t`
+            for (std::size_t i = 0; i < shards.size(); ++i)
+                held_count += static_cast<std::uint64_t>(shards.elements(i));
+            return held_count != static_cast<std::uint64_t>(element_count(spread.shape)) &&
+                   shard_index(shards).find_overlap().has_value();
+        });
 }
 
-/// The facts with the shards of all ranks. The shards are sent now if they were not sent before.
+/// Adds the shards of all ranks to the facts. Sends them now if the notices did not have them.
 ///
 /// \par Collective every rank of the group, in the same order
 inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
@@ -56,7 +57,7 @@ inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
     return facts;
 }
 
-/// The layout of a side that no rank knows.
+/// The layout of a side, from the shards in the notices.
 ///
 /// \pre the notices have the shards
 inline layout layout_told(call_facts const& facts, bool is_source) {
@@ -66,9 +67,11 @@ inline layout layout_told(call_facts const& facts, bool is_source) {
     return layout_of_spans(shards);
 }
 
-/// The layouts of both sides, neighbours in memory as one shard if ranks sent their shards.
+/// The layouts of both sides. If ranks sent their shards, shards that are neighbours in memory are
+/// joined.
 ///
-/// Sources that are replicas must be equal; otherwise every shard is sent.
+/// If the joined source shards overlap but are not equal, the ranks send their separate shards
+/// instead.
 ///
 /// \par Collective every rank of the group, in the same order, if replicas differ
 inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call_facts facts) {
@@ -96,13 +99,13 @@ RESHARD_DECL plan_options nodes_of(options const& options, vector<int> const& no
     return result;
 }
 
-/// A plan that is not shared yet.
+/// A new plan, or the error that prevented it.
 struct new_plan {
     std::shared_ptr<planned_job> planned;
     local_error problem = {};
 };
 
-/// Makes a plan without looking for earlier plans.
+/// Makes a plan without searching the cache.
 ///
 /// \par Collective every rank of the group, in the same order
 inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
@@ -160,10 +163,11 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
     std::uint64_t const group_digest = digest_of_group(facts, program, options);
     std::uint64_t const digest = digest_of_all(group_digest, me);
     auto kept = options.cache->find_plan(digest);
-    auto const latest = &call_notice::latest_plan;
-    bool const all_used_it = std::ranges::all_of(
-        facts.notices, [&](std::uint64_t plan) { return plan == group_digest; }, latest);
-    bool const some_have_none = std::ranges::count(facts.notices, 0, latest) > 0;
+    bool all_used_it = true, some_have_none = false;
+    for (call_notice const& notice : facts.notices) {
+        all_used_it = all_used_it && notice.latest_plan == group_digest;
+        some_have_none = some_have_none || notice.latest_plan == 0;
+    }
     if (all_used_it || (!some_have_none && everywhere(ranks, kept != nullptr)))
         return {std::move(kept), true, {}};
     std::uint64_t const own_digest = own_digest_of(options, facts.notices[me].digest, ranks.rank());

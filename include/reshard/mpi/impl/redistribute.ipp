@@ -24,7 +24,7 @@ namespace reshard {
 
 namespace detail {
 
-/// A job in rounds. It knows both layouts completely.
+/// A job in rounds. Every rank knows both layouts completely.
 ///
 /// \par Collective every rank of the group, in the same order
 inline job prepare_rounds(mpi_group const& ranks, source_tensors have, call_facts facts,
@@ -41,7 +41,7 @@ inline job prepare_rounds(mpi_group const& ranks, source_tensors have, call_fact
                                       options));
 }
 
-/// The tensors that this rank gives and wants, for the first message to all others.
+/// This rank's side of a call, and its first message to all others.
 struct entered_call {
     two_sides own;
     call_opening opening;
@@ -60,7 +60,8 @@ inline call_opening opening_of(mpi_group const& world, source_tensors const& hav
     return opening;
 }
 
-/// Reads the tensors that this rank gives and wants. Takes the layouts. Does not communicate.
+/// Describes the tensors of this rank to the others. Moves the layouts out of `have` and `want`.
+/// Does not communicate.
 inline entered_call enter_call(mpi_group const& world, source_tensors& have, target_tensors& want,
                                options const& options, bool runs_at_once) {
     entered_call call{{}, opening_of(world, have, want, options)};
@@ -74,7 +75,7 @@ inline entered_call enter_call(mpi_group const& world, source_tensors& have, tar
     return call;
 }
 
-/// Prepares a job. If it runs at once, tensors that the program calls copies are compared.
+/// Prepares a job. If `runs_at_once`, compares the tensors that the program declares to be copies.
 ///
 /// \par Collective every rank of the group, in the same order
 inline job prepare_call(mpi_group const& caller, source_tensors have, target_tensors want,

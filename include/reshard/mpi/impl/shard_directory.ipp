@@ -27,7 +27,7 @@ RESHARD_DECL void validate(directory_key const& directory_key) {
     }
 }
 
-/// Lists for other ranks, as texts.
+/// Writes the list for each rank as a text.
 template <class T>
 vector<addressed_text> addressed(std::map<int, vector<T>> const& lists) {
     vector<addressed_text> texts;
@@ -36,8 +36,8 @@ vector<addressed_text> addressed(std::map<int, vector<T>> const& lists) {
     return texts;
 }
 
-/// The keys for which this rank has received shards, with the levels on which `ranks` ranks file
-/// them.
+/// Collects the keys of the shards that this rank receives, and the levels on which `ranks` ranks
+/// file these shards.
 class key_merger {
 public:
     explicit key_merger(int ranks) : ranks_(ranks) {}

@@ -17,7 +17,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The number of a new arena: rank 0 counts for all.
+/// The number of a new arena, which rank 0 chooses for all ranks.
 ///
 /// \par Collective every rank of the group, in the same order
 inline std::uint64_t new_arena_number(mpi_group const& ranks) {

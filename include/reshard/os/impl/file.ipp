@@ -22,7 +22,7 @@
 
 namespace reshard::detail {
 
-/// Whether the signal for a file that is too large is pending for this process or thread.
+/// True if the signal for a file that is too large is pending for this process or thread.
 inline bool is_too_large_pending() {
     sigset_t pending;
     ::sigemptyset(&pending);

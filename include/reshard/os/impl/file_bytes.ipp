@@ -63,7 +63,8 @@ RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> 
         if (count < 0)
             fail_io(path_, "cannot be read from byte " + std::to_string(position) + " on");
         if (count == 0) {
-            // Others may have read the rest: this read may begin after the end.
+            // Another process may have read the rest: this read may begin after the end of the
+            // file.
             std::uint64_t const end = std::min(facts().bytes, position);
             fail(errc::corrupt_file, path_.string(), ": ends at byte ", end, ", ",
                  position + target.size() - end,
@@ -75,9 +76,9 @@ RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> 
 }
 
 RESHARD_DECL std::optional<input_file> open_if_there(std::filesystem::path const& path) {
-    std::error_code unknown; // opening it gives a better error
+    std::error_code unknown; // opening the file gives a better error
     auto const status = std::filesystem::status(path, unknown).type();
-    if (status == std::filesystem::file_type::not_found) // also if a parent is a file
+    if (status == std::filesystem::file_type::not_found) // also if the parent is a file
         return std::nullopt;
     if (status != std::filesystem::file_type::regular && status != std::filesystem::file_type::none)
         fail(errc::corrupt_file, path.string(), ": this is not a file");
@@ -131,17 +132,17 @@ RESHARD_DECL mapped_input::mapped_input(std::filesystem::path const& path) {
     memory_ = mapping_handle(file.descriptor(), file.facts().bytes, PROT_READ, path);
 }
 
-/// The bytes that are mapped at once: fewer calls of the system than with less, and few pages that
-/// count as this process's.
+/// The number of bytes in one mapping. Smaller mappings need more system calls. Larger mappings add
+/// more pages to the memory that the system counts for this process.
 inline constexpr std::uint64_t mapped_at_once = std::uint64_t{8} << 20;
 
 inline std::uint64_t system_page_bytes() {
     return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// True for a file system on which all changes of a file go through this system, so that a lease
-/// holds them off: others (FUSE, networks) grant leases that only this machine knows. The pages of
-/// tmpfs are small: mapping them takes longer than copying their bytes.
+/// True if the file system has leases that prevent all changes of a file. That requires that all
+/// changes go through this system. Other file systems (FUSE, network) grant leases that only this
+/// machine knows. tmpfs has small pages, and mapping them takes longer than copying their bytes.
 inline bool has_true_leases(file_descriptor const& file) {
     constexpr std::int64_t kinds[] = {0xEF53, 0x58465342, 0x9123683E}; // ext4, XFS, Btrfs
     struct statfs facts {};
@@ -151,10 +152,10 @@ inline bool has_true_leases(file_descriptor const& file) {
 RESHARD_DECL leased_pages::leased_pages(input_file const& file) : bytes_(file.facts().bytes) {
     if (!has_true_leases(file.descriptor()))
         return;
-    // A lease belongs to an opened file, which duplicates of a descriptor share: open it again.
+    // A lease belongs to an open file, which duplicated descriptors share. So this opens it again.
     std::string const same = "/proc/self/fd/" + std::to_string(file.descriptor().number());
     file_descriptor opened(::open(same.c_str(), O_RDONLY | O_CLOEXEC));
-    // By default, the system ends a process whose lease is in someone's way.
+    // By default, the system ends a process whose lease blocks another process.
     bool const is_quiet = opened.is_open() && ::fcntl(opened.number(), F_SETSIG, SIGURG) == 0;
     if (is_quiet && ::fcntl(opened.number(), F_SETLEASE, F_RDLCK) == 0)
         file_ = std::move(opened);
@@ -166,19 +167,19 @@ RESHARD_DECL bool leased_pages::is_leased() const {
     return file_.is_open() && ::fcntl(file_.number(), F_GETLEASE) == F_RDLCK;
 }
 
-/// True if the system says that it keeps all pages of some bytes in memory, by `cachestat` of Linux
-/// 6.5; std::nullopt if it has no such call.
+/// True if all pages of these bytes are in the page cache, according to `cachestat` of Linux 6.5;
+/// std::nullopt if the system lacks that call.
 inline std::optional<bool> are_cached(file_descriptor const& file, byte_run bytes) {
     constexpr long number = 451;
     std::uint64_t const range[2] = {bytes.begin, bytes.size()};
-    std::uint64_t counts[5] = {}; // pages in memory, and what they are
+    std::uint64_t counts[5] = {}; // the first: pages in the cache
     if (::syscall(number, file.number(), range, counts, 0) != 0)
         return std::nullopt;
     std::uint64_t const page = system_page_bytes();
     return counts[0] == (bytes.end - 1) / page - bytes.begin / page + 1;
 }
 
-/// The same for mapped bytes, for any system; `states` has an element for each page.
+/// The same for mapped bytes, on any system. `states` has one element for each page.
 inline bool are_resident(void* memory, std::uint64_t bytes, std::span<unsigned char> states) {
     return ::mincore(memory, bytes, states.data()) == 0 &&
            std::ranges::all_of(states, [](unsigned char state) { return (state & 1) != 0; });
@@ -288,7 +289,7 @@ RESHARD_DECL void output_file::reserve(std::uint64_t bytes) {
     auto const size = static_cast<off_t>(bytes);
     if (uninterrupted([&] { return ::fallocate(file_.number(), 0, 0, size); }) == 0)
         return;
-    // A file system that cannot reserve says so when the bytes are written.
+    // A file system that cannot reserve space reports a full disk when the bytes are written.
     bool const is_unable = errno == EOPNOTSUPP || errno == ENOSYS;
     if (!is_unable || uninterrupted([&] { return ::ftruncate(file_.number(), size); }) != 0)
         fail_io(path_, "cannot reserve " + std::to_string(bytes) + " bytes");
@@ -304,7 +305,7 @@ RESHARD_DECL output_file put_file(std::filesystem::path const& path, std::string
     std::filesystem::path fresh = path;
     fresh += ".new";
     std::error_code ignored;
-    std::filesystem::remove(fresh, ignored); // left by a program that was killed while writing
+    std::filesystem::remove(fresh, ignored); // a program that was killed may have left it
     output_file file = output_file::create(fresh, text.size());
     file.write(0, std::as_bytes(std::span(text)));
     if (int const problem = try_rename(fresh, path))

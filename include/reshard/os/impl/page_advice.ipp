@@ -44,13 +44,13 @@ RESHARD_DECL void touch_pages(std::byte* memory, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += page) {
         std::atomic_ref<std::byte> const first(memory[at]);
         std::byte byte = first.load(std::memory_order_relaxed);
-        // If another thread has written meanwhile, the page exists.
+        // If another thread has written to the page meanwhile, the page exists.
         first.compare_exchange_strong(byte, byte, std::memory_order_relaxed);
     }
 }
 
-/// The number of large pages in one line's free blocks. The line lists the blocks by size, after a
-/// zone's name.
+/// The number of large pages in the free blocks of a line. The line lists blocks by size, after the
+/// name of a zone.
 inline std::int64_t large_pages_in(std::istringstream& line, std::size_t order) {
     std::int64_t pages = 0, count = 0;
     for (std::size_t size = 0; line >> count; ++size)

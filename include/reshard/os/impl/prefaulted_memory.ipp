@@ -36,12 +36,13 @@ RESHARD_DECL private_mapping::private_mapping(std::size_t bytes, bool huge)
         advise_pages(first_, bytes, true);
 }
 
-/// Whether large pages are free. It checks rarely, so that the checks cost nothing.
+/// Checks whether large pages are free. Checks rarely, so that the cost is negligible.
 class large_page_supply {
 public:
     explicit large_page_supply(page_calls const& calls) : calls_(calls) {}
 
-    /// True if enough large pages are free for the next piece, or if the system does not say.
+    /// True if enough large pages are free for the next piece, or if the system does not report
+    /// them.
     bool is_enough() {
         constexpr unsigned pieces_a_look = 16;
         if (asked_++ % pieces_a_look == 0)
@@ -51,7 +52,7 @@ public:
 
 private:
     bool look() const {
-        constexpr std::int64_t least = 128; // other processes take some before the next look
+        constexpr std::int64_t least = 128; // other processes take some before the next check
         auto const page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         auto const order = std::bit_width(private_mapping::alignment / page) - 1;
         return free_large_pages(calls_.free_blocks(), static_cast<std::size_t>(order))
@@ -63,8 +64,8 @@ private:
     bool is_enough_ = false;
 };
 
-/// A multiple of the large page. A smaller piece could split a mapping into more regions than the
-/// system allows.
+/// The size of a piece, a multiple of the large page. With smaller pieces, a mapping could have
+/// more regions than the system allows.
 inline std::size_t piece_bytes(std::size_t bytes) {
     constexpr std::size_t most_pieces = 4096;
     std::size_t const pages = bytes / private_mapping::alignment;
@@ -100,7 +101,7 @@ RESHARD_DECL prefaulted_memory::prefaulted_memory(index_t bytes, page_advice adv
             filling_ = std::jthread([this, advice, calls](std::stop_token const& stop) {
                 detail::take_pages(mapping_.data(), bytes_, advice.huge, calls, stop);
             });
-        } catch (std::system_error const&) { // no more threads: the first write brings each page
+        } catch (std::system_error const&) { // without a thread, first writes provide the pages
         }
 }
 

@@ -19,15 +19,15 @@
 
 namespace reshard::detail {
 
-/// The system's facts about a process.
+/// The properties of a process that the system reports.
 struct process_facts {
-    char state = 'X'; ///< Z or X: the process has ended
+    char state = 'X'; ///< Z or X if the process has ended
     std::uint64_t started = 0;
 };
 
-/// The facts after the name of a process, which may have spaces and parentheses.
+/// Parses the fields after the name of a process. The name may have spaces and parentheses.
 ///
-/// \par Source proc(5): the state is field 3, and the start field 22
+/// \par Source proc(5): field 3 is the state, and field 22 is the start time
 inline process_facts facts_in(std::string const& text) {
     process_facts facts;
     std::size_t const end = text.rfind(')');
@@ -42,13 +42,13 @@ inline process_facts facts_in(std::string const& text) {
     return facts;
 }
 
-/// The facts of a process; a missing one has ended.
+/// The properties of a process. A process that does not exist has ended.
 inline process_facts facts_of(std::uint64_t number) {
     std::ifstream file("/proc/" + std::to_string(number) + "/stat");
     return facts_in({std::istreambuf_iterator<char>(file), {}});
 }
 
-/// The space of numbers that this process's number belongs to; 0 if the system does not say.
+/// The namespace of this process's number; 0 if the system does not report it.
 inline std::uint64_t space_of_numbers() {
     struct stat status {};
     return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;

@@ -30,12 +30,12 @@ RESHARD_DECL segment_name::~segment_name() {
         ::shm_unlink(text_.c_str());
 }
 
-/// A segment, as messages name it.
+/// The description of a segment in messages.
 inline std::string segment_of(index_t bytes) {
     return "a shared segment of " + std::to_string(bytes) + " bytes";
 }
 
-/// A name that no other segment of this or another process has.
+/// A name that no other segment of this process has.
 inline std::string new_segment_name() {
     static std::atomic<unsigned> next = 0;
     return "/reshard-" + std::to_string(::getpid()) + "-" + std::to_string(next++);
@@ -105,7 +105,7 @@ RESHARD_DECL void shared_segment::take_name(system_calls const& calls) {
         std::string const text = new_segment_name();
         file_ = file_descriptor(calls.create_named(text.c_str()));
         if (file_.is_open())
-            name_ = segment_name(text); // a name that another process has taken must stay
+            name_ = segment_name(text); // never removes another process's name
         else if (errno != EEXIST)
             return;
     }
@@ -150,7 +150,7 @@ RESHARD_DECL struct stat shared_segment::status() const {
 RESHARD_DECL bool read_process(std::uint64_t process, std::span<memory_run const> runs,
                                std::byte* target) {
 #if defined(__linux__)
-    constexpr std::size_t most_runs = 256; // the system takes 1024 in one call
+    constexpr std::size_t most_runs = 256; // the system allows 1024 in one call
     iovec local[most_runs], remote[most_runs];
     while (!runs.empty()) {
         std::size_t const count = std::min(runs.size(), most_runs);

@@ -20,10 +20,10 @@
 namespace reshard::detail {
 
 /// The most transfers of a plan whose senders are balanced. With more transfers, replicas take
-/// turns. That is as good if layouts are regular, and it does not need the other ranks' targets.
+/// turns. Turns are as good for regular layouts, and they do not need the other ranks' targets.
 inline constexpr std::size_t most_balanced_transfers = std::size_t{1} << 17;
 
-/// True if there is something to balance. The result is the same on every process.
+/// Whether a plan has senders to balance. The result is the same on every process.
 inline bool can_balance(plan_problem const& problem, plan_options const& options,
                         source_indices const& sources) {
     if (options.shared_sources || !sources.have_replicas())
@@ -38,12 +38,12 @@ inline bool can_balance(plan_problem const& problem, plan_options const& options
     return transfers <= most_balanced_transfers;
 }
 
-/// How much more than the least possible the busiest sender and the busiest link may carry: 4.8 %
-/// and 2.5 %. With these limits, few or no cuts must be cut again.
+/// How much the loads of the busiest sender and the busiest link may exceed the least possible
+/// loads: by 4.8 % and 2.5 %. With these limits, few cuts have to be divided.
 inline constexpr index_t sender_thousandths = 48;
 inline constexpr index_t link_thousandths = 25;
 
-/// The processes of a plan, by node.
+/// The number of a plan's processes, in all and on each node.
 struct plan_processes {
     holder_t count = 0;
     holder_t per_node = 1;
@@ -59,7 +59,7 @@ struct plan_processes {
     holder_t nodes() const { return node_count(count, per_node); }
 };
 
-/// Gives each cut to the senders that have the least to send so far. That is usually good enough.
+/// Gives each cut to the senders with the smallest load so far. That is usually good enough.
 class cut_dealer {
 public:
     cut_dealer(sender_classes& classes, plan_processes const& processes)
@@ -70,7 +70,7 @@ public:
 
     /// Chooses the senders of all cuts.
     ///
-    /// \return false if that is not good enough; then nothing is chosen
+    /// \return false if the result is not good enough; then no sender is chosen
     bool deal() {
         for (std::uint32_t const i : all_.largest_first())
             deal(all_.cuts[i]);
@@ -97,7 +97,7 @@ private:
                 deal(cut, bounds[i], bounds[i + 1], counts[i]);
     }
 
-    /// Deals the next `count` tensors of a cut's class out to some of the senders.
+    /// Divides the next `count` tensors of a cut's class among a range of the senders.
     void deal(class_cut& cut, std::size_t first, std::size_t last, index_t count) {
         shared_load const& load = all_.loads[cut.load];
         vector<index_t> levels;
@@ -123,10 +123,10 @@ private:
     vector<index_t> left_; ///< by node
 };
 
-/// Some of the elements of a cut of one tensor, in row-major order, and their sender.
+/// A range of the elements of a cut of one tensor, in row-major order, and the sender of the range.
 struct given_range {
     std::uint32_t group = 0;
-    std::uint32_t number = 0; ///< of the tensor in its class
+    std::uint32_t number = 0; ///< index of the tensor in its class
     std::uint32_t cut = 0;
     std::uint16_t replica = 0;
     flat_range range;
@@ -134,7 +134,7 @@ struct given_range {
     std::pair<std::uint32_t, std::uint32_t> tensor() const { return {group, number}; }
 };
 
-/// Gives senders their shares by `load_balance`. Cuts that do not fit a share are cut again.
+/// Gives senders their shares by `load_balance`. Divides a cut that does not fit a share.
 class cut_divider {
 public:
     cut_divider(sender_classes& classes, plan_processes const& processes,
@@ -145,7 +145,7 @@ public:
 
     /// Chooses the senders of all cuts.
     ///
-    /// \return parts of cuts that are cut again
+    /// \return ranges of cuts that are divided
     vector<given_range> divide() && {
         for (std::uint32_t const i : all_.largest_first())
             choose(all_.cuts[i]);
@@ -153,7 +153,7 @@ public:
     }
 
 private:
-    /// Sets the bytes that each sender has to send of each load, and how much more it may send.
+    /// Sets the bytes of each load that each sender has to send, and how much more it may send.
     void share_out(load_balance const& balance) {
         auto const spare = [](vector<index_t> const& sent, index_t thousandths) {
             index_t const most = *std::max_element(sent.begin(), sent.end());
@@ -168,7 +168,7 @@ private:
             rest_.push_back(balance.shares(i));
     }
 
-    /// How many bytes of a load a sender may be given.
+    /// The number of bytes of a load that a sender may still get.
     index_t room(std::uint32_t load, std::size_t sender) const {
         holder_t const process = all_.loads[load].senders[sender];
         index_t spare = spare_[process];
@@ -187,8 +187,8 @@ private:
             spare_link_[processes_.node_of(process)] -= more;
     }
 
-    /// The sender that still has the most to send, or else a sender that has room for `bytes`, if
-    /// any.
+    /// The sender with the most bytes left to send. If `bytes` exceed its room, another sender that
+    /// has room, if there is one.
     std::size_t next_sender(std::uint32_t load, index_t bytes) const {
         vector<index_t> const& remaining = rest_[load];
         auto const best = static_cast<std::size_t>(
@@ -220,7 +220,7 @@ private:
         }
     }
 
-    /// Divides the elements of a cut of one tensor of a class.
+    /// Divides the elements of a cut of one tensor of a class into ranges.
     void cut_up(class_cut const& cut, std::uint32_t number) {
         index_t const elements = element_count(geometry_of(cut).extent);
         index_t const width = cut.bytes / elements;
@@ -246,7 +246,8 @@ private:
             .geometry()[cut.number];
     }
 
-    /// Reshaped tensors, and elements smaller than a byte, are not cut again.
+    /// Cuts of reshaped or block-cyclic tensors, or of elements smaller than a byte, are not
+    /// divided.
     bool can_be_cut(class_cut const& cut) const {
         reshard::detail::cut const geometry = geometry_of(cut);
         index_t const elements = element_count(geometry.extent);
@@ -254,8 +255,8 @@ private:
                !geometry.repeats.any();
     }
 
-    /// A cut is cut between multiples of this number of elements in row-major order: whole rows, if
-    /// a row is at most a sixty-fourth of the cut.
+    /// A cut is divided at multiples of this number of elements, in row-major order: between whole
+    /// rows, if a row is at most 1/64 of the cut.
     static index_t grain_of(reshard::detail::cut const& geometry) {
         index_t const most = element_count(geometry.extent) / 64;
         index_t grain = 1;
@@ -268,14 +269,13 @@ private:
     sender_classes& all_;
     plan_processes processes_;
     pattern_plan const& patterns_;
-    vector<vector<index_t>> rest_; ///< by load, by sender: the bytes that it has yet to
-                                   ///< send
-    vector<index_t> spare_;        ///< by process: the bytes that it may send beside that
+    vector<vector<index_t>> rest_; ///< by load, by sender: the bytes that it still has to send
+    vector<index_t> spare_;        ///< by process: the bytes that it may send in addition
     vector<index_t> spare_link_;   ///< by node
     vector<given_range> ranges_;
 };
 
-/// Gives tensors separate patterns if one of their cuts was cut again.
+/// Gives a tensor a separate pattern if one of its cuts was divided.
 class lone_patterns {
 public:
     lone_patterns(pattern_plan& patterns, vector<sender_table::member> const& members,
@@ -321,7 +321,7 @@ private:
         patterns_.patterns.push_back(std::move(finer));
     }
 
-    /// \pre no reshape has touched the cut, and `region` counts from the cut's first element
+    /// \pre the cut has no joins, and `region` is relative to the cut's first element
     static reshard::detail::cut part_of(reshard::detail::cut cut, box const& region) {
         cut.extent = region.shape;
         for (std::size_t axis = 0; axis < region.ndim(); ++axis) {
@@ -336,7 +336,7 @@ private:
     vector<given_range> ranges_;
 };
 
-/// Writes the senders into `patterns`, for each class of tensors that has a choice.
+/// Writes the senders into `patterns`, for each class of tensors with several possible senders.
 inline void write_senders(sender_classes const& classes, pattern_plan& patterns) {
     vector<std::uint8_t> has_choice(classes.examples.size(), 0);
     for (class_cut const& cut : classes.cuts)
@@ -357,9 +357,9 @@ inline void write_senders(sender_classes const& classes, pattern_plan& patterns)
 
 /// Chooses the sender of each cut, and writes it into the patterns of all transfers.
 ///
-/// Whole cuts are dealt out to the senders with the least to send. If that leaves the busiest
-/// sender or node link too far from its least load, a fractional division decides how much each
-/// sender sends, and cuts that one sender should not send alone are cut again.
+/// Whole cuts go to the senders with the smallest loads. If that makes the busiest sender or node
+/// link too busy, a fractional division decides how much each sender sends, and cuts that are too
+/// large for one sender are divided.
 inline void balance_senders(plan_problem const& problem, plan_options const& options,
                             source_indices const& sources, shard_kinds const& targets,
                             pattern_plan& patterns) {

@@ -23,7 +23,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Lists the transfers that relays find for a plan.
+/// Adds a plan's relays to its lists.
 class relay_lister final : public any_relays {
 public:
     relay_lister(plan_problem const& problem, plan_options const& options,
@@ -37,8 +37,8 @@ public:
 
     relay_trees const& trees() const override { return finder_.trees(); }
 
-    /// A transfer that a receiver in the scope passes on is listed with the receiver's own
-    /// transfer.
+    /// If a receiver in the scope passes a transfer on, that transfer is listed with the receiver's
+    /// own transfer.
     void list(plan& made, transfer entry, relay_place const& at, plan_scope const& scope) override {
         relay_tree const tree = trees()[at.tree];
         bool const is_listed = at.is_passed_on()
@@ -90,7 +90,7 @@ public:
 private:
     static constexpr std::uint32_t not_listed = 0xffffffff;
 
-    /// The number in the plan of a tree that has another number in the finder.
+    /// The number that a tree of the finder has in the plan.
     std::uint32_t listed_tree(plan& made, std::uint32_t number) {
         return listed_number(number, tree_numbers_, made.trees.trees, [&] {
             stored_tree tree = trees().trees[number];
@@ -101,8 +101,8 @@ private:
         });
     }
 
-    /// The number in `list` of an element that has another number in the finder; `get()` is added
-    /// the first time.
+    /// The number that an element of the finder has in `list`. The first call for an element adds
+    /// `get()`.
     static std::uint32_t listed_number(std::uint32_t number, vector<std::uint32_t>& numbers,
                                        auto& list, auto&& get) {
         if (number >= numbers.size())
@@ -119,7 +119,7 @@ private:
     }
 
     relay_finder finder_;
-    vector<std::uint32_t> tree_numbers_; ///< by number of the finder, here and below
+    vector<std::uint32_t> tree_numbers_; ///< by number in the finder, here and below
     vector<std::uint32_t> list_numbers_;
 };
 
@@ -129,7 +129,7 @@ find_relays(plan_problem const& problem, plan_options const& options, source_ind
     return std::make_unique<relay_lister>(problem, options, sources, targets, turns);
 }
 
-/// Relays where they are faster, or balanced senders.
+/// Relays if they are faster, otherwise balanced senders.
 inline plan_options faster_of(plan_problem const& problem, plan_options const& options,
                               source_indices const& sources, shard_kinds const& targets) {
     plan_options faster = options;

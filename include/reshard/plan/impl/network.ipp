@@ -16,14 +16,14 @@ namespace reshard {
 
 namespace detail {
 
-/// The shortest digits that represent a number.
+/// The shortest decimal text that represents a number exactly.
 inline std::string digits_of(double number) {
     std::array<char, 32> digits{};
     auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     return {digits.data(), end};
 }
 
-/// With a lower bandwidth, times would be infinite; with a higher one, zero.
+/// A lower bandwidth would give infinite times, and a higher one times of zero.
 inline void check_bandwidth(std::string_view way, std::string_view field, double number) {
     if (number != 0 && !(number >= 1 && number <= 1e18))
         fail(errc::bad_layout, way, field, " is ", digits_of(number),

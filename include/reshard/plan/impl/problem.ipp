@@ -24,13 +24,13 @@ namespace reshard {
 
 namespace detail {
 
-/// Finds keys in things sorted by key: usually the next one is requested, and no search is needed.
+/// Finds keys among elements sorted by key. Usually the next element has the key, without a search.
 template <class Iterator>
 class key_walk {
 public:
     key_walk(Iterator first, Iterator last) : next_(first), last_(last) {}
 
-    /// The thing with that key, or null. `search()` finds it anywhere, or returns the end.
+    /// The element with that key, or null. `search()` finds any element, or returns the end.
     auto find(std::string_view key, auto&& search) {
         if (next_ == last_ || next_->key != key)
             next_ = search();
@@ -58,7 +58,7 @@ inline source_side source_of(mapping_source const& wanted, layout const& source,
             static_cast<std::uint32_t>(layout - source.tensors.data())};
 }
 
-/// The tensor that gives an output its shape and type: the source, if it has that tensor unchanged.
+/// Names where an output's shape and type come from: the source, if it has that tensor unchanged.
 inline std::string_view maker_of(mapping const& program, mapping_output const& output) {
     expression const& value = output.value;
     if (!is_source_box(value))
@@ -103,10 +103,10 @@ inline vector<source_side> sources_of(mapping const& program, layout const& sour
     return sides;
 }
 
-/// Finds targets that differ only in their keys, and in the keys of their sources. So each way of
-/// filling a tensor is planned once, whatever the number of tensors.
+/// Finds targets that differ only in their keys and in the keys of their sources. So equal tensors
+/// are planned once, for any number of tensors.
 ///
-/// Refers to the problem, which must live as long.
+/// Refers to the problem, which must outlive it.
 class example_finder {
 public:
     explicit example_finder(plan_problem& problem)
@@ -114,7 +114,7 @@ public:
 
     void find() {
         for (std::uint32_t t = 0; t < targets_.size(); ++t) {
-            if (t + ahead < targets_.size()) // outputs are everywhere in memory
+            if (t + ahead < targets_.size()) // outputs are scattered in memory
                 __builtin_prefetch(targets_[t + ahead].pieces);
             std::uint32_t const number =
                 numbers_.number(digest_of(targets_[t]), [&](std::uint32_t candidate) {
@@ -131,7 +131,7 @@ public:
 private:
     static constexpr std::size_t ahead = 12;
 
-    /// A digest of most of what `are_equal` compares.
+    /// A digest of most values that `are_equal` compares.
     std::uint64_t digest_of(target_side const& target) const {
         hasher digest;
         digest.add(std::uint64_t{target.spread} << 32 |
@@ -140,7 +140,7 @@ private:
             if (key_id const source = target.pieces->source(i); source != zero_source)
                 digest.add(std::uint64_t{sources_[source].spread} << 32 |
                            static_cast<std::uint64_t>(sources_[source].dtype));
-        if (target.pieces->is_whole()) // then its spread says nearly all
+        if (target.pieces->is_whole()) // then the spread distinguishes nearly all targets
             return digest.value();
         for (std::size_t i = 0; i < target.pieces->size(); ++i) {
             piece const p = (*target.pieces)[i];
@@ -183,7 +183,7 @@ inline vector<target_side> targets_of(mapping const& program, layout const& targ
     return sides;
 }
 
-/// The boxes that each holder has, each once.
+/// The distinct boxes of each holder.
 inline std::map<holder_t, std::set<box>> boxes_by_holder(tensor_shards const& shards) {
     std::map<holder_t, std::set<box>> boxes;
     for (std::size_t i = 0; i < shards.size(); ++i)
@@ -209,8 +209,8 @@ inline box hull_of(std::set<box> const& boxes) {
     return full_box;
 }
 
-/// The axis along which a holder lacks some of the scales it wants; the first axis if it lacks some
-/// in the middle.
+/// The axis along which a holder lacks some of the scales that it wants; the first axis if the
+/// lacking scales are between others.
 ///
 /// \pre the holder has some of the scales
 inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {
@@ -221,8 +221,7 @@ inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {
     return 0;
 }
 
-/// The text that says how to cut a tensor along an axis so that each rank has the scales of its
-/// elements.
+/// Advice on how to cut a tensor along an axis so that each rank has the scales of its elements.
 inline std::string cut_advice(relation const& scaled, std::size_t axis) {
     block_form const form{scaled.block, scaled.count};
     std::string const text = "do not cut '" + scaled.companion + "'";
@@ -248,8 +247,7 @@ inline std::size_t torn_axis(box const& region, block_form const& form) {
     return 0;
 }
 
-/// The text about the scales that a holder of `region` lacks for its blocks, if it has `boxes` of
-/// the scales.
+/// Describes the scales that a holder of `region` lacks, if it has `boxes` of the scales.
 inline std::string scales_text(relation const& scaled, holder_t holder, box const& region,
                                std::set<box> const& boxes) {
     block_form const form{scaled.block, scaled.count};
@@ -263,7 +261,7 @@ inline std::string scales_text(relation const& scaled, holder_t holder, box cons
                  "; ", cut_advice(scaled, axis));
 }
 
-/// The error in the spread of a tensor and its scales, if any.
+/// Describes the fault in how a tensor and its scales are spread; empty if there is none.
 inline std::string scales_fault(relation const& scaled, layout const& target,
                                 tensor_layout const& tensor, tensor_layout const& scales) {
     block_form const form{scaled.block, scaled.count};
@@ -281,11 +279,12 @@ inline std::string scales_fault(relation const& scaled, layout const& target,
     return {};
 }
 
-/// True if one tensor has the scales of each block of the other tensor.
+/// Whether `scales` is the shape of scales for each block of a tensor of shape `shape`.
 inline bool are_scales(relation const& scaled, index_vector const& shape,
                        index_vector const& scales) {
     auto const is_form = [](index_vector const& numbers) {
-        return std::ranges::all_of(numbers, [](index_t number) { return number >= 0; });
+        return std::all_of(numbers.begin(), numbers.end(),
+                           [](index_t number) { return number >= 0; });
     };
     return scaled.type == relation::kind::scale && scaled.block.size() == shape.size() &&
            (scaled.count.empty() || scaled.count.size() == shape.size()) && is_form(scaled.block) &&
@@ -296,7 +295,7 @@ RESHARD_DECL vector<scales_apart> find_scales_apart(mapping const& program, layo
     vector<scales_apart> aparts;
     std::set<std::string_view> apart;
     std::set<std::tuple<std::uint32_t, std::uint32_t, index_vector, index_vector>>
-        sound; // pairs of spreads
+        sound; // pairs of spreads without a fault
     for (relation const& relation : program.relations()) {
         tensor_layout const* const tensor = target.find(relation.key);
         tensor_layout const* const scales = target.find(relation.companion);
@@ -319,7 +318,7 @@ RESHARD_DECL void check_scales(mapping const& program, layout const& target) {
         fail(errc::bad_layout, scales_apart.front().message);
 }
 
-/// Why an output cannot be made; empty if it can.
+/// The reason why an output cannot be read; empty if it can.
 inline std::string why_unread(mapping_output const& output, mapping const& program,
                               layout const& source) {
     auto const& pieces = output.value.pieces;

@@ -27,10 +27,10 @@
 
 namespace reshard::detail {
 
-/// The time that each link is busy with the bytes that are added.
+/// The time for which each link is busy with the bytes added so far.
 ///
-/// Every process adds the same numbers in the same order, and no compiler can fuse a division with
-/// the sum. So all processes get the same times.
+/// Every process adds the same numbers in the same order, and a compiler cannot fuse a division
+/// with an addition. So all processes get the same times.
 class link_times {
 public:
     link_times(network const& over, plan_processes const& processes)
@@ -41,8 +41,8 @@ public:
 
     void copy(holder_t process, double bytes) { add_memory(over_.copy, process, bytes, bytes); }
 
-    /// \param ends the bytes that the process gives and gets within its node
-    /// \param all  of these, those that count for the node: a byte once
+    /// \param ends the bytes that the process sends and receives within its node
+    /// \param all  the bytes that count for the node, which counts each byte once
     void use_memory(holder_t process, double ends, double all) {
         add_memory(over_.memory, process, ends, all);
     }
@@ -75,13 +75,13 @@ private:
 
     network over_;
     plan_processes processes_;
-    std::array<vector<double>, 6> seconds_; ///< memory, out, in: of ranks, then of nodes
+    std::array<vector<double>, 6> seconds_; ///< memory, out, in: for ranks, then for nodes
 };
 
-/// Finds what relays would gain. Senders of the same elements have equal shares, and so have the
-/// ranks of a node that want the same.
+/// Finds what relays would gain. It assumes that senders of the same elements send equal shares,
+/// and that ranks of a node that want the same elements receive equal shares.
 ///
-/// Refers to its arguments, which must live as long.
+/// Refers to its arguments, which must outlive it.
 class relay_gain_finder {
 public:
     relay_gain_finder(plan_problem const& problem, plan_options const& options,
@@ -96,8 +96,8 @@ public:
           direct_(over, processes_),
           relayed_(over, processes_) {}
 
-    /// Empty if more than `most_cuts` cuts would be counted: that would take longer than the plan of
-    /// a rank.
+    /// std::nullopt if there are more than `most_cuts` cuts: counting them would take longer than
+    /// the plan of a rank.
     std::optional<relay_gain> find() {
         vector<double> tensors(problem_.targets.size(), 0); // by example
         for (std::uint32_t t = 0; t < tensors.size(); ++t)
@@ -119,9 +119,9 @@ private:
 
     /// A box that is passed on.
     struct box_way {
-        std::size_t processes = 0; ///< that get it from other nodes
-        std::size_t nodes = 0;     ///< of these
-        double bytes = 0;          ///< of all tensors
+        std::size_t processes = 0; ///< processes that get it from other nodes
+        std::size_t nodes = 0;     ///< the number of their nodes
+        double bytes = 0;          ///< bytes of the box, of all equal tensors
     };
 
     /// The processes of a node that want the same box.
@@ -191,11 +191,11 @@ private:
         return nodes;
     }
 
-    /// Adds the bytes of a box for all who want it: first as if no node had any of it.
+    /// Adds the bytes of a box for all processes that want it, first as if every node received it.
     void add_box(std::uint32_t t, vector<wanting> const& nodes, placed_pattern const& cuts,
                  std::pair<std::size_t, std::size_t> range, double tensors) {
         std::size_t const all = count_of(nodes);
-        std::array<double, 2> bytes{}; // not passed on, and passed on
+        std::array<double, 2> bytes{}; // not relayed, and relayed
         box_way way;
         for (std::size_t i = range.first; i < range.second; ++i) {
             cut_place const& at = cuts.place(i);
@@ -231,8 +231,8 @@ private:
         return count;
     }
 
-    /// Adds the bytes that the senders of a cut give, and those that nodes with senders do not get from
-    /// outside. Returns how many get it from outside.
+    /// Adds the bytes that the senders of a cut send, and subtracts bytes that a node with senders
+    /// does not receive. Returns the processes that receive the cut from other nodes.
     box_way add_senders(vector<holder_t> const& senders, vector<wanting> const& nodes,
                         bool is_relayed, double bytes) {
         box_way way{count_of(nodes), nodes.size(), 0};
@@ -260,13 +260,13 @@ private:
         return way;
     }
 
-    /// How long after its first receiver the last one of a box has it: each waits for a chunk.
+    /// The delay between the first and the last receiver of a box: each receiver waits for a chunk.
     double seconds_behind(box_way const& way) const {
         auto const chunks =
             static_cast<std::size_t>(received_ / static_cast<double>(chunk_bytes) /
                                      std::max<holder_t>(1, problem_.target_holders));
         bool const is_chain = branches_for(way.processes, chunks) == 1;
-        auto const steps = [&](std::size_t count) { // two branches: each passes on twice
+        auto const steps = [&](std::size_t count) { // two branches: a receiver sends twice
             return is_chain ? count - 1 : 2 * (static_cast<std::size_t>(std::bit_width(count)) - 1);
         };
         std::size_t const far = steps(way.nodes), all = std::max(steps(way.processes), far);
@@ -275,7 +275,7 @@ private:
                         static_cast<double>(all - far) * seconds_of_one(over_.memory, bytes));
     }
 
-    /// The time of bytes that nobody else's bytes slow down.
+    /// The time of these bytes on an otherwise idle link.
     static double seconds_of_one(network::speed const& speed, double bytes) {
         double seconds = 0;
         for (double const rate : {speed.rank_bytes_per_second, speed.node_bytes_per_second})
@@ -284,7 +284,7 @@ private:
         return seconds + speed.latency_seconds;
     }
 
-    /// Adds bytes that processes get from a sender on their node.
+    /// Adds bytes that processes receive from a sender on their node.
     void add_near(wanting const& senders, wanting const& node, double bytes) {
         double const each = bytes / static_cast<double>(senders.size());
         for (link_times* const times : {&direct_, &relayed_})
@@ -299,7 +299,8 @@ private:
             }
     }
 
-    /// Adds bytes that the processes of a node get from outside, or with relays once in stripes.
+    /// Adds bytes that the processes of a node receive from other nodes; with relays, once, in
+    /// stripes.
     void add_far(wanting const& node, std::size_t nodes, bool is_relayed, double bytes) {
         auto const size = static_cast<double>(node.size());
         for (holder_t const process : node) {
@@ -325,7 +326,7 @@ private:
     link_times relayed_;
     vector<std::optional<target_boxes>> boxes_; ///< by kind of targets
     vector<box_way> ways_;
-    double received_ = 0;       ///< bytes of all
+    double received_ = 0;       ///< bytes that all processes receive
     std::size_t cut_count_ = 0; ///< counted so far
 };
 

@@ -16,7 +16,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The memory that processes need as tensors are allocated and released.
+/// The memory that processes need while tensors are allocated and released.
 class memory_ledger {
 public:
     constexpr memory_ledger(holder_t processes) : held_(processes, 0), staged_(processes, 0) {}
@@ -49,7 +49,7 @@ public:
         return sum;
     }
 
-    /// The first process that needs the most.
+    /// The first process with the highest need.
     ///
     /// \pre there is a process
     constexpr holder_t neediest() const {
@@ -65,7 +65,7 @@ private:
     vector<index_t> staged_; ///< sent and received in the round
 };
 
-/// Puts target tensors into rounds, in their order. Each round is filled as far as possible.
+/// Divides the target tensors into rounds, in order. Each round gets all tensors that fit.
 class round_maker {
 public:
     constexpr round_maker(plan_flows const& flows, holder_t processes)
@@ -132,7 +132,7 @@ private:
         return cost;
     }
 
-    /// Sources without a use are released with the first target tensor.
+    /// Unused sources are released with the first target tensor.
     constexpr void find_last_uses() {
         auto const& problem = flows_.problem();
         vector<std::uint32_t> last(problem.sources.size(), 0);
@@ -153,7 +153,7 @@ private:
         ledger.remove_staged(kinds_[flows_.kind_of(t)].staged);
     }
 
-    /// True if no process that has a part in target `t` needs more than the budget.
+    /// Whether no process that has a shard of target `t`, or moves its bytes, exceeds the budget.
     constexpr bool fits(std::uint32_t t, memory_ledger const& ledger, index_t budget) const {
         auto const fine = [&](process_share const& share) {
             return ledger.needed(share.process) <= budget;
@@ -188,7 +188,7 @@ private:
     holder_t processes_;
     side_shares sources_;
     side_shares targets_;
-    vector<vector<key_id>> released_; ///< by target tensor: the sources that it uses last
+    vector<vector<key_id>> released_; ///< by target tensor: the sources that no later target uses
     vector<kind_cost> kinds_;
 };
 

@@ -96,7 +96,7 @@ RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted) 
     alias_map const& aliases = source.metadata().aliases;
     if (aliases.empty())
         return full_catalog;
-    std::set<std::string> replaced; // keys of which an alias is wanted
+    std::set<std::string> replaced; // keys with a wanted alias
     for (auto const& [alias, key] : aliases)
         if (wanted.find(alias))
             replaced.insert(key);
@@ -108,8 +108,8 @@ RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted) 
     return catalog(std::move(entries));
 }
 
-/// True if two outputs of a program are one tensor: they have the same pieces of a checkpoint's
-/// tensors, under any names of these.
+/// True if two outputs of a program have the same elements: the same pieces of the same stored
+/// tensors. A source may have another alias in each output.
 inline bool is_one_tensor(expression const& current_expression, expression const& expression,
                           mapping const& program, alias_map const& aliases) {
     auto const stored_key = [&](piece const& part) -> std::string {
@@ -133,7 +133,8 @@ inline bool is_one_tensor(expression const& current_expression, expression const
     return true;
 }
 
-/// True if a key is one of some names, within any part of a model, but not within a layer.
+/// True if a key ends with one of `names`. False if the key has a digit, since it then belongs to a
+/// numbered layer.
 inline bool ends_with_name(std::string_view key, std::span<std::string_view const> names) {
     if (std::ranges::any_of(key, [](char c) { return '0' <= c && c <= '9'; }))
         return false;
@@ -161,7 +162,7 @@ RESHARD_DECL bool is_word_embedding(std::string_view key) {
     return ends_with_name(key, names);
 }
 
-/// The names that may be written once, with their keys.
+/// The names that may become aliases, with their keys.
 inline alias_map alias_candidates(checkpoint const& source, mapping const& program,
                                   alias_rules const& rules) {
     alias_map candidates, embeddings;

@@ -38,25 +38,25 @@
 
 namespace reshard::detail {
 
-/// The pieces and their files; equal saves share it.
+/// The pieces and files of a save. Equal saves share this object.
 struct files_to_write {
     checkpoint_plan plan;
     file_pieces pieces;
 };
 
-/// The copy of a save's bytes.
+/// Memory for the copy of a save's tensors.
 struct kept_bytes {
     std::unique_ptr<std::byte[]> memory;
     std::size_t capacity = 0;
     bool is_used = false;
 };
 
-/// A save that is under way, as one process sees it.
+/// A save in progress, from the view of one process.
 struct save_task {
     std::shared_ptr<files_to_write const> files;
     std::shared_ptr<delta_base const> base;
     vector<file_piece> mine;
-    vector<std::byte*> bytes; ///< by own piece
+    vector<std::byte*> bytes; ///< the address of each piece in `mine`
     kept_bytes* memory = nullptr;
     std::unique_ptr<file_store::unfinished> output;
     staged_directory position; ///< the output in the file system
@@ -71,7 +71,7 @@ struct save_task {
     shared_save shared() const { return {position.target, position.temporary, seen, rank, size}; }
 };
 
-/// Saves that are under way, the memory that they copy to, and the thread that writes them.
+/// The saves in progress, the memory of their copies, and the thread that writes them.
 class async_state {
 public:
     async_state() : thread_([this] { work(); }) {}
@@ -86,7 +86,7 @@ public:
         remove_given_up();
     }
 
-    /// Memory that no save uses; waits until there is some.
+    /// Memory that no save uses. Waits until a save frees it.
     kept_bytes& acquire(std::size_t bytes) {
         std::unique_lock lock(mutex_);
         kept_bytes* largest = nullptr;
@@ -122,13 +122,13 @@ public:
         changed_.notify_all();
     }
 
-    /// The error of a save that failed since the last call.
+    /// Returns and clears the error of the last failed save.
     local_error take_problem() {
         std::lock_guard const lock(mutex_);
         return std::exchange(problem_, std::nullopt);
     }
 
-    /// Removes the files of saves that were given up.
+    /// Removes the temporary files of failed saves.
     void remove_given_up() {
         std::lock_guard const lock(mutex_);
         for (staged_directory const& directory : given_up_)
@@ -169,7 +169,7 @@ inline vector<written_run> write_pieces(save_task const& task) {
     return files.runs();
 }
 
-/// Makes the checkpoint appear; only one process does so.
+/// Completes the checkpoint, and makes it appear. Only one process calls this.
 inline save_report complete(save_task const& task, runs_by_rank const& runs) {
     checkpoint_plan const& plan = task.files->plan;
     sealed_checkpoint const sealed =
@@ -201,7 +201,7 @@ inline save_report report_of_target(save_task const& task) {
 
 /// Checks whether the save is complete, and completes it if this process may.
 ///
-/// \throws error if a process has given up
+/// \throws error if another process has failed
 inline std::optional<save_report> look(save_task const& task) {
     if (is_at(task.seen, task.position.target.string()))
         return report_of_target(task);
@@ -216,7 +216,7 @@ inline std::optional<save_report> look(save_task const& task) {
     return report;
 }
 
-/// Completes the save of a process that is alone.
+/// Completes a save to a user's store, which only one process writes.
 inline save_report complete_alone(save_task const& task, local_error const& failed,
                                   vector<written_run> runs) {
     try {

@@ -15,13 +15,12 @@
 #include <string_view>
 
 /// \file
-/// The keys and contents of values that name parameters.
+/// Reads the keys and contents of values that name parameters.
 
 namespace reshard::detail {
 
-/// The key of a value that lists the parameters of an optimizer or a module, or that belongs to one
-/// parameter: `optim.param_groups.0.params`, `optim.param_groups.P.lr`, `optim.state.P.step` and
-/// `param_shapes.0.P`.
+/// The key of a value that lists parameters (`optim.param_groups.0.params`), or that belongs to one
+/// parameter `P` (`optim.param_groups.P.lr`, `optim.state.P.step`, `param_shapes.0.P`).
 struct parameter_key {
     std::string_view owner;     ///< `optim.`, or `optim.state.`
     std::string_view group;     ///< `param_groups.`, `param_shapes.0.`; empty for a state
@@ -33,8 +32,9 @@ inline constexpr std::string_view shapes_word = "param_shapes.", shared_word = "
 
 /// Reads a key of a value that DeepSpeed stores beside a module.
 ///
-/// \par Source DeepSpeed 0.18: `param_shapes` is a list for each group, `shared_params` has the
-///             names of parameters by their other names, and `buffer_names` is a list
+/// \par Source DeepSpeed 0.18: `param_shapes` has the shapes of each group's parameters,
+///             `shared_params` maps aliases of parameters to their names, and `buffer_names` is a
+///             list
 inline std::optional<parameter_key> read_module_key(std::string_view key) {
     constexpr std::string_view numbers = "0123456789", list = "buffer_names";
     if (key == list || key.ends_with(words(".", list)))
@@ -68,7 +68,7 @@ inline std::optional<parameter_key> read_group_key(std::string_view key) {
                          key.substr(last)};
 }
 
-/// The texts of a value that is a text or a list of texts; std::nullopt for any other value.
+/// The texts of a value: a text, or a list of texts. std::nullopt for any other value.
 inline std::optional<vector<std::string>> texts_in(saved_object const& object) {
     archive_file const bytes(object.archive, object.key);
     torch_archive const archive(bytes, object.key, {0, object.archive.size()});
@@ -104,7 +104,7 @@ inline std::string archive_of_text(std::string_view text) {
     return torch_file_of(out.take());
 }
 
-/// The `torch.Size` of a shape.
+/// An archive with the `torch.Size` of a shape.
 inline std::string archive_of_shape(index_vector const& shape) {
     pickle_writer out;
     out.call("torch", "Size", [&] { out.integers(shape); });

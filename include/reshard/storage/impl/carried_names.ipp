@@ -21,8 +21,8 @@
 
 namespace reshard::detail {
 
-/// The outputs of a program that have elements of a source tensor, in the order of these elements.
-/// Only the first of several copies counts.
+/// For each source tensor, the outputs that contain its elements, in the order of these elements.
+/// Among several copies, only the first counts.
 class renamed_tensors {
 public:
     explicit renamed_tensors(mapping const& program) : program_(program) {
@@ -63,7 +63,7 @@ public:
 
     bool makes(std::string const& key) const { return program_.find(key) != nullptr; }
 
-    /// The shape of an output, if it differs from its source's.
+    /// The shape of an output, if it differs from the shape of its source.
     std::optional<index_vector> new_shape(std::string_view source, std::string const& key) const {
         index_vector const shape = program_.find(key)->value.shape;
         bool const is_same = program_.sources()[ids_.find(source)->second].shape == shape;
@@ -71,7 +71,7 @@ public:
     }
 
 private:
-    /// The offset of elements in their source, and their number along each axis.
+    /// The offset and shape of a box in a source.
     using place = std::pair<vector<index_t>, vector<index_t>>;
 
     static place place_of(piece const& piece) {
@@ -84,12 +84,12 @@ private:
     std::map<key_id, std::set<std::pair<place, std::string>>> parts_;
 };
 
-/// The names of parameters in the values that a conversion carries. The program renames them.
+/// Renames the parameters in carried values, as the program renames their tensors.
 class carried_names {
 public:
     using key_set = std::set<std::string, std::less<>>;
 
-    /// \param left_out the tensors of the source that were not selected
+    /// \param left_out the tensors of the source that the user did not select
     explicit carried_names(mapping const& program, key_set left_out = {})
         : tensors_(program),
           left_out_(std::move(left_out)),
@@ -100,10 +100,10 @@ public:
                 parameters_.insert(entry.key.substr(size));
     }
 
-    /// Renames parameters in lists of parameters, and in keys of values that belong to a parameter.
+    /// Renames parameters in lists, and in the keys of values that belong to a parameter.
     ///
-    /// \throws error with errc::unsupported if a new parameter is made of parameters of several
-    ///         groups, or if their values differ
+    /// \throws error with errc::unsupported if a new parameter is made of several parameters with
+    ///         different groups or values
     vector<saved_object> rename(vector<saved_object> objects) {
         for (saved_object const& object : objects)
             if (auto const key = key_of(object); key && key->parameter.empty())
@@ -156,7 +156,7 @@ private:
         objects.push_back(std::move(object));
     }
 
-    /// Adds the new values of a parameter's value.
+    /// Adds a parameter's value under the parameter's new names.
     void add_parameter(vector<saved_object>& objects, saved_object const& object,
                        parameter_key const& key) {
         std::string const owner(key.owner), name(key.parameter);
@@ -168,7 +168,7 @@ private:
             saved_object copy = object;
             copy.key = words(owner, key.group, names[i], key.ending);
             if (others && others->empty())
-                return; // the parameter that it names is removed
+                return; // the program removes the named parameter
             if (others)
                 copy.archive = archive_of_text((*others)[i]);
             else if (key.group.find(shapes_word) != key.group.npos && i < outputs.size())
@@ -178,8 +178,8 @@ private:
         }
     }
 
-    /// The new names of a parameter for which `shared_params` has another name; std::nullopt for
-    /// any other value.
+    /// The new names of the parameter that a value of `shared_params` names; std::nullopt for other
+    /// values.
     std::optional<vector<std::string>> renamed_value(saved_object const& object,
                                                      parameter_key const& key, std::size_t count) {
         auto const texts = key.group == shared_word ? texts_in(object) : std::nullopt;
@@ -193,8 +193,8 @@ private:
         return names;
     }
 
-    /// Adds a value of a new parameter. If several parameters become one, their values must be
-    /// equal.
+    /// Adds a value of a new parameter. If the new parameter is made of several parameters, their
+    /// values must be equal.
     void add_once(vector<saved_object>& objects, saved_object added, std::string const& from) {
         auto const [match, is_new] = said_.try_emplace(added.key, from, added.archive);
         if (!is_new && match->second.second != added.archive)
@@ -224,7 +224,8 @@ private:
         return all;
     }
 
-    /// The prefix of an optimizer's parameters in the model, if the source has any of them.
+    /// The prefix of the model that contains an optimizer's parameters; std::nullopt if the source
+    /// has none of the parameters.
     std::optional<std::string> const& found_container(std::string const& owner) {
         auto const [match, is_new] = containers_.try_emplace(owner);
         if (!is_new)
@@ -245,7 +246,8 @@ private:
         return found_container(owner).value_or(std::string());
     }
 
-    /// The new names of a parameter: none if it is removed, several if it is split.
+    /// The new names of a parameter: none if the program removes it, several if the program splits
+    /// it.
     vector<std::string> renamed(std::string const& owner, std::string const& name) {
         std::string const container = container_of(owner);
         if (!tensors_.has(container + name))
@@ -256,8 +258,8 @@ private:
         return names;
     }
 
-    /// The same if the source has the states of a parameter, but not the parameter; empty if both
-    /// were omitted.
+    /// The new names of a parameter that is not in the source, from the keys of its states. Empty
+    /// if the user omitted the parameter and its states.
     vector<std::string> renamed_by_states(std::string const& owner, std::string const& name) {
         auto const& container = found_container(owner);
         bool is_left_out = container && left_out_.contains(*container + name), has_state = false;
@@ -279,8 +281,8 @@ private:
         return is_left_out && !has_state ? vector<std::string>() : vector{name};
     }
 
-    /// The optimizer's name of a tensor that a parameter has become. The keys of its state decide;
-    /// if it has no state, the name is the rest of its key after the container.
+    /// The optimizer's new name of a parameter that becomes the tensor `key`. The new keys of its
+    /// state decide. Without a state, the name is the key without the prefix of the model.
     std::string new_name(std::string const& owner, std::string const& name,
                          std::string const& key) {
         std::string const container = container_of(owner);
@@ -310,13 +312,13 @@ private:
     renamed_tensors tensors_;
     key_set left_out_;
     vector<aoa::state_suffix> states_;
-    std::set<std::string, std::less<>> parameters_; ///< also keys without the name of a model
+    std::set<std::string, std::less<>> parameters_; ///< the keys without prefixes of models
     std::map<std::string, vector<aoa::state_suffix>> states_of_;   ///< by optimizer
     std::map<std::string, vector<std::string>> lists_;             ///< parameter lists, by key
     std::map<std::string, std::set<std::string>> names_;           ///< by optimizer
     std::map<std::string, std::optional<std::string>> containers_; ///< by optimizer
-    std::map<std::string, std::string> groups_; ///< the key of the list of each new parameter
-    /// The values of new parameters: the key that each comes from, and its bytes.
+    std::map<std::string, std::string> groups_; ///< the list of each new parameter, by its key
+    /// The old key and the bytes of each new value, by its new key.
     std::map<std::string, std::pair<std::string, std::string>> said_;
 };
 

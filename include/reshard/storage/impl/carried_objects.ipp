@@ -19,11 +19,12 @@
 #include <utility>
 
 /// \file
-/// Finds the values and texts that a conversion carries, and those that would be lost.
+/// Finds the values and texts that a conversion carries, and the values that would be lost.
 
 namespace reshard::detail {
 
-/// The keys of values that hold tensors, if no warning named them when the checkpoint was opened.
+/// The keys of values that contain tensors, except values that a warning named when the checkpoint
+/// was opened.
 inline vector<std::string> objects_with_tensors(checkpoint const& source) {
     vector<std::string> keys;
     if (readable_keys(source.metadata()).empty() || !source.can_read_objects())
@@ -33,7 +34,7 @@ inline vector<std::string> objects_with_tensors(checkpoint const& source) {
             if (!object.is_common && has_tensors(object))
                 keys.push_back(object.key);
     } catch (error const&) {
-        return {}; // some values are of a kind that is not carried
+        return {}; // some values cannot be carried
     }
     return keys;
 }
@@ -49,7 +50,8 @@ RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source) {
            " (--no-objects)";
 }
 
-/// Advice about values that are not tensors. Another format helps only if they can be read.
+/// The end of a message about values that are not tensors. It advises another format only if the
+/// values can be read.
 inline std::string advice_on_objects(checkpoint const& source) {
     auto const keys = objects_with_tensors(source);
     return "; omit values that are not tensors (--no-objects)" +
@@ -61,8 +63,9 @@ inline std::string advice_on_objects(checkpoint const& source) {
                                        : ", or write torch_dcp");
 }
 
-/// The first tensor among the common values of a Megatron-Core job. A checkpoint for Megatron-Core
-/// would store it elsewhere, and have None in its place.
+/// The key of the first tensor among the common values of a Megatron-Core job. In a new
+/// Megatron-Core checkpoint, this tensor would be stored elsewhere, and the common value would be
+/// None.
 inline std::string const* common_tensor(checkpoint_metadata const& source) {
     for (checkpoint_tensor const& tensor : source.tensors)
         for (checkpoint_shard const& shard : tensor.shards)
@@ -94,7 +97,7 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
            (is_one ? "it" : "them") + advice_on_objects(source);
 }
 
-/// Refuses a source if some of its data would be lost, or if none of it is read.
+/// Refuses a source if some of its data cannot be read, or if there is nothing to write.
 inline void check_all_read(checkpoint_metadata const& source) {
     if (!source.unread.empty())
         fail(errc::unsupported, source.path.string(), ": ",
@@ -109,9 +112,9 @@ inline void check_all_read(checkpoint_metadata const& source) {
              source.objects.front().opaque, "; there is nothing else that could be written");
 }
 
-/// The values to carry.
+/// The values that are not tensors, under their new keys.
 ///
-/// \throws error with errc::unsupported if the target cannot hold them
+/// \throws error with errc::unsupported if the target cannot hold the values
 inline vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
                                        convert_options const& options) {
     if (!options.objects)
@@ -153,8 +156,8 @@ RESHARD_DECL carried_texts texts_of(checkpoint_metadata const& source, mapping c
     return carried_texts;
 }
 
-/// The options for writing the files, with the texts of the source. A text in `options.writing`
-/// replaces one of the source.
+/// The options for writing, with the texts of the source added. A text in `options.writing`
+/// replaces the source's text of the same name.
 inline write_options writing_of(checkpoint const& source, mapping const& program,
                                 convert_options const& options) {
     write_options writing = options.writing;
@@ -163,8 +166,9 @@ inline write_options writing_of(checkpoint const& source, mapping const& program
     return writing;
 }
 
-/// Notes names that only metadata had, and that became tensors. It omits output layers: metadata
-/// does not have their names by chance.
+/// Notes names that are written as tensors although only the source's metadata has them: such a
+/// text may look like an alias by chance. Omits output layers, whose names are never there by
+/// chance.
 inline void note_new_tensors(vector<std::string>& notes, checkpoint_metadata const& source,
                              mapping const& program, alias_map const& kept) {
     bool const is_safetensors =

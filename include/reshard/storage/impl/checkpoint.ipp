@@ -17,8 +17,8 @@ namespace reshard {
 
 namespace detail {
 
-/// Files of a store. It keeps the identity that each file had when it was first opened, before its
-/// header was read.
+/// The files of a store. Notes the identity of each file when it is first opened, before its header
+/// is read.
 class noted_files : public file_store {
 public:
     explicit noted_files(std::shared_ptr<file_store const> below) : below_(std::move(below)) {}
@@ -38,13 +38,13 @@ public:
         return opened;
     }
 
-    /// Refuses a file that was replaced, or written to, since then.
+    /// Refuses a file that was replaced, or written to, since it was first opened.
     void check_same(std::filesystem::path const& path, identity now) const {
         std::lock_guard const lock(mutex_);
         auto const match = facts_.find(path);
         if (match == facts_.end())
             return;
-        now.bytes = match->second.bytes; // a file with converted content has another size
+        now.bytes = match->second.bytes; // converted content has another size
         if (match->second != now)
             fail(errc::corrupt_file, path.string(),
                  ": was written to, or replaced, while it was opened; open the checkpoint again");

@@ -17,7 +17,7 @@
 
 namespace reshard::detail {
 
-/// The bytes of all files that this process can see.
+/// The bytes of all files in a directory that this process can see.
 inline std::uint64_t bytes_in_directory(std::filesystem::path const& directory) {
     std::uint64_t bytes = 0;
     std::error_code problem;
@@ -57,7 +57,8 @@ inline void judge_by_record(listed_save& save, std::filesystem::path const& path
     }
 }
 
-/// True if a replacement was interrupted that `finish_replacement` can complete.
+/// True if a temporary directory is needed: `finish_replacement` can complete its interrupted
+/// replacement.
 inline bool may_be_needed(std::filesystem::path const& path, temporary_facts const& temporary) {
     std::error_code problem;
     std::filesystem::path old = path;
@@ -85,7 +86,7 @@ inline listed_save look_at_directory(std::filesystem::path const& path) {
     return save;
 }
 
-/// The directories in a directory.
+/// The subdirectories of a directory, without links.
 inline vector<std::filesystem::path> directories_in(std::filesystem::path const& directory) {
     std::error_code problem;
     if (!std::filesystem::is_directory(directory, problem))
@@ -108,7 +109,7 @@ RESHARD_DECL vector<listed_save> saves_in(std::filesystem::path const& directory
 
 inline bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-/// The digits at the front of a text, or its first letter; they are removed from the text.
+/// Removes the digits at the front of a text, or else its first letter, and returns them.
 inline std::string_view take_word(std::string_view& text) {
     std::size_t end = 0;
     while (end < text.size() && is_digit(text[end]))
@@ -118,7 +119,8 @@ inline std::string_view take_word(std::string_view& text) {
     return word;
 }
 
-/// True for `step_90` and `step_100`: numbers in names are compared as numbers.
+/// True if `a` sorts before `b`. Numbers in names are compared as numbers: `step_90` is before
+/// `step_100`.
 inline bool is_name_before(std::string_view a, std::string_view b) {
     auto const key = [](std::string_view word) {
         bool const is_number = is_digit(word.front());
@@ -134,8 +136,8 @@ inline bool is_name_before(std::string_view a, std::string_view b) {
     return x.empty() == y.empty() ? a < b : x.empty();
 }
 
-/// True if `a` was completed before `b`, by the times in their records. If these are equal, the
-/// names decide, with numbers compared as numbers: `step_90` is before `step_100`.
+/// True if `a` was completed before `b`, by the times in their records. If the times are equal, the
+/// names decide (see `is_name_before`).
 inline bool is_older(listed_save const& a, listed_save const& b) {
     std::int64_t const left = a.record.facts.completed, right = b.record.facts.completed;
     return left != right ? left < right : is_name_before(a.name, b.name);
@@ -151,7 +153,7 @@ RESHARD_DECL vector<std::size_t> newest_first(vector<listed_save> const& saves) 
     return places;
 }
 
-/// The reason why an entry is not the newest save.
+/// The reason why a listed directory is skipped.
 inline std::string reason_against(listed_save const& save) {
     switch (save.state) {
     case completeness::in_progress: return "a save of '" + save.target + "' that is in progress";

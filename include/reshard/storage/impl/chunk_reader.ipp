@@ -14,7 +14,7 @@
 
 namespace reshard::detail {
 
-/// The bytes to read at once: few enough to be in a near cache when their digest is taken.
+/// The bytes to read at once. They are still in a near cache when their digest is taken.
 inline constexpr std::uint64_t bytes_at_once = std::uint64_t{1} << 18;
 
 RESHARD_DECL std::string describe(bad_chunk const& chunk) {
@@ -25,7 +25,7 @@ RESHARD_DECL std::string describe(bad_chunk const& chunk) {
                  hex_text(chunk.expected), " when they were saved; load another checkpoint");
 }
 
-/// The files that have the bytes of a file of a delta; empty for other checkpoints.
+/// The files that contain bytes of a file of a delta; empty for other checkpoints.
 inline std::string places_of(checkpoint const& source, holder_t file, std::uint64_t begin,
                              std::uint64_t end) {
     std::string text;
@@ -48,7 +48,7 @@ RESHARD_DECL shard_window window_of(data_type dtype, std::uint64_t chunk_size,
 
 RESHARD_DECL element_run whole_bytes(loop_span const& elements, data_type dtype) {
     int const width = bits(dtype);
-    index_t const step = 8 / std::gcd(width, 8); // elements of whole bytes
+    index_t const step = 8 / std::gcd(width, 8); // elements in the fewest whole bytes
     index_t const first = elements.first - elements.first % step;
     return {first,
             {static_cast<std::uint64_t>(first * width / 8),
@@ -170,7 +170,7 @@ RESHARD_DECL std::byte const* chunk_reader::read(shard_place shard_place, byte_r
     if (!is_held) {
         held_.reset();
         if (std::byte const* const pages = find_in_pages(shard_place, run))
-            return pages; // which may be gone at the next call
+            return pages; // valid only until the next call
         held_run_ = whole_chunks(shard_place, run);
         std::byte const* const bytes = mapped(shard_place);
         if (!bytes && buffer_.size() < held_run_.size())

@@ -60,19 +60,19 @@ difference_of(stored_tensor const& a, stored_tensor const& b, progress_count* co
     return difference;
 }
 
-/// Equal shards of a tensor in a checkpoint, and their digests.
+/// A shard of a tensor, and the digests of its copies in a checkpoint.
 struct digested_shard {
     box region;
     std::optional<flat_range> flat;
     axis_cycles cycles;
-    digest_list const* digests = nullptr; ///< of the first shard
-    std::uint64_t chunk_bytes = 0;        ///< 0: no digests, or chunks of several sizes
+    digest_list const* digests = nullptr; ///< of the first copy
+    std::uint64_t chunk_bytes = 0;        ///< 0: no digests, or different sizes in the copies
     bool has_equal_copies = true;
 
     auto location() const { return std::tie(region, flat, cycles); }
 };
 
-/// The different shards of a tensor that have bytes, sorted.
+/// The different shards of a tensor, sorted. Shards without bytes are omitted.
 inline vector<digested_shard> digested_shards(checkpoint_metadata const& source,
                                               std::size_t number) {
     vector<digested_shard> shards;
@@ -131,8 +131,8 @@ inline index_t bytes_of_shards(checkpoint_tensor const& tensor) {
     return bytes;
 }
 
-/// The bytes to compare of two tensors: each copy of `x` and of `y` with the first copy, and `x`
-/// with `y` if they have the same shape and type.
+/// The number of bytes to compare: each copy of `x` and `y` with the first copy, unless digests
+/// show that copies are equal; and `x` with `y`, if they have the same shape and type.
 inline index_t bytes_to_compare(checkpoint_tensor const& x, checkpoint_tensor const& y,
                                 bool has_equal_copies) {
     index_t const in_x = byte_count(element_count(x.shape), x.dtype);
@@ -177,7 +177,7 @@ RESHARD_DECL std::size_t compared_tensors::read(std::size_t none) {
         }
         if (first == none && difference_of(x, y, &count))
             first = kept.number;
-        count.reach(done += kept.bytes); // fewer were compared if they differ
+        count.reach(done += kept.bytes); // a difference ends the comparison early
     }
     return first;
 }
@@ -215,7 +215,7 @@ using object_map = std::map<std::string, saved_object>;
 inline object_map objects_by_key(checkpoint const& source) {
     object_map objects;
     for (saved_object& object : source.read_objects())
-        if (!object.is_whole) // it repeats the others in one value
+        if (!object.is_whole) // it has all other values in one
             objects.insert_or_assign(object.key, std::move(object));
     return objects;
 }
@@ -230,7 +230,7 @@ inline saved_object const& object_at(object_map const& objects, std::string cons
     return position->second;
 }
 
-/// The excerpt of a text for messages: the characters around byte `index`.
+/// An excerpt of a text for messages: the bytes around byte `index`.
 inline std::string text_around(std::string const& text, std::size_t index) {
     constexpr std::size_t before = 24, most = 72;
     if (text.size() <= most)
@@ -240,7 +240,7 @@ inline std::string text_around(std::string const& text, std::size_t index) {
            (first + most < text.size() ? "..." : "");
 }
 
-/// \pre both have the key
+/// \pre `a` and `b` have the same key
 /// \throws error as `text_of`
 inline void compare_values(object_comparison& result, saved_object const& a, saved_object const& b,
                            std::string const& file_a, std::string const& file_b) {
@@ -254,7 +254,7 @@ inline void compare_values(object_comparison& result, saved_object const& a, sav
     result.different.push_back({a.key, text_around(in_a, index), text_around(in_b, index)});
 }
 
-/// Runs `work`; if it cannot read the values of `keys`, they are noted as unread.
+/// Runs `work`. If it cannot read the values of `keys`, notes them as unread.
 inline void note_unread(object_comparison& result, vector<std::string> const& keys, auto&& work) {
     try {
         work();
@@ -281,7 +281,7 @@ inline void compare_common_objects(object_comparison& result, checkpoint const& 
         of_b = objects_by_key(b);
         for (std::string const& key : keys)
             note_unread(result, {key}, [&] {
-                auto const& object_of_a = object_at(of_a, key, a); // its error comes first
+                auto const& object_of_a = object_at(of_a, key, a); // first the error of `a`
                 compare_values(result, object_of_a, object_at(of_b, key, b),
                                a.metadata().path.string(), b.metadata().path.string());
             });

@@ -41,7 +41,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The value of a line of this process's status in bytes, or 0.
+/// A value of this process's status, in bytes; 0 if it is missing.
 inline index_t status_bytes(std::string_view name) {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);)
@@ -59,9 +59,9 @@ RESHARD_DECL index_t memory_watch::most_bytes() const {
     return std::max<index_t>(0, status_bytes("VmHWM:") - before_);
 }
 
-/// The bytes of a target that are put together at once. If the source is read in the same order,
-/// they are few, so that they stay in a near cache. Else they are the maximum, since each window
-/// reads the same parts of the source again.
+/// The size of the windows in which a piece is built. If the source is read in the same order, the
+/// windows are small, so that they stay in a near cache. Else they have `budget` bytes, since each
+/// window reads the same parts of the source again.
 inline std::uint64_t window_bytes_for(bound_plan const& bound,
                                       std::span<transfer const* const> transfers, data_type dtype,
                                       index_t budget) {
@@ -83,8 +83,8 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
     return few;
 }
 
-/// Refuses a tensor that is larger than all files together, before anything is planned for it: its
-/// shards cannot cover it.
+/// Refuses a tensor that is larger than all files together, since its shards cannot cover it.
+/// Called before anything is planned for the tensor.
 inline void check_held(checkpoint_metadata const& source) {
     std::uint64_t there = 0;
     for (checkpoint_file const& file : source.files)
@@ -120,23 +120,23 @@ inline vector<std::string> names_of(vector<std::filesystem::path> const& files) 
     return names;
 }
 
-/// The plan of a conversion, made before any data is read.
+/// The plan of a conversion. It is made before any data is read.
 ///
 /// \invariant the members refer to each other
 struct planned_conversion {
-    mapping program;           ///< equal on all ranks, like the files, the verdict and the pieces
+    mapping program;           ///< equal on all ranks, like files, verdict and pieces
     vector<std::string> notes; ///< as `convert_report::notes`
     tied_names names;
     checkpoint_plan files;
     strict_verdict verdict;
     file_pieces pieces;
-    holder_t me = 0; ///< this process, of `size`
+    holder_t me = 0; ///< the number of this process, of `size` processes
     int size = 1;
     layout piece_holders;
     plan_problem problem;
     plan reads;                           ///< of this process
     vector<std::filesystem::path> beside; ///< files that this process copies
-    std::string note_beside;              ///< names what it does not copy, or empty
+    std::string note_beside;              ///< names directories that it does not copy, or empty
 
     planned_conversion() = default;
     planned_conversion(planned_conversion const&) = delete;
@@ -178,7 +178,7 @@ struct planned_conversion {
         note_new_tensors(notes, source.metadata(), program, files.metadata.aliases);
     }
 
-    /// \throws error with errc::bad_layout for fused tensors that cannot be written this way, and
+    /// \throws error with errc::bad_layout if the layout does not fit the fused tensors, and
     ///         errc::unsupported if the format cannot hold them
     void plan_fused(checkpoint const& source, convert_options const& options) {
         check_torn(program, source.files_layout());
@@ -208,7 +208,7 @@ struct planned_conversion {
         });
     }
 
-    /// The first process copies the files beside the source, and no directories.
+    /// Finds the files beside the source that the first process copies; no directories.
     ///
     /// \throws error with errc::io
     void find_beside(checkpoint const& source, convert_options const& options) {
@@ -285,7 +285,7 @@ std::unique_ptr<planned_conversion> plan_conversion(group auto const& world,
     return planned;
 }
 
-/// Puts a window together from tensors in files, in `buffer`.
+/// Builds a window in `buffer`, from tensors in files.
 inline std::span<std::byte const> content_from_files(bound_plan const& bound, chunk_reader& reader,
                                                      std::span<piece_part const> parts,
                                                      vector<std::byte>& buffer) {
@@ -300,7 +300,7 @@ inline std::span<std::byte const> content_from_files(bound_plan const& bound, ch
     return buffer;
 }
 
-/// Writes the pieces of this process, and returns how many bytes it read.
+/// Writes the pieces of this process, and returns the number of bytes that it read.
 inline std::uint64_t put_converted(written_files& writer, checkpoint const& source,
                                    planned_conversion const& work, convert_options const& options) {
     auto const targets = shapes_of(work.files.metadata, work.pieces);
@@ -322,7 +322,7 @@ inline std::uint64_t put_converted(written_files& writer, checkpoint const& sour
     return reader.bytes_read();
 }
 
-/// The names of the files beside a replaced checkpoint that are not replaced, too.
+/// The names of the files beside a replaced checkpoint that are not replaced themselves.
 inline vector<std::string> names_kept(std::filesystem::path const& target,
                                       checkpoint_plan const& files,
                                       vector<std::string> const& replaced,

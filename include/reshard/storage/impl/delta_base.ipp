@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// A path without symbolic links, from which relative paths can be made, even if it does not exist.
+/// An absolute path without symbolic links, for relative paths. The path need not exist.
 inline std::filesystem::path real_path(std::filesystem::path const& path) {
     std::filesystem::path const real =
         std::filesystem::weakly_canonical(std::filesystem::absolute(path));
@@ -58,8 +58,9 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
         runs_.push_back(runs_of(file.path.filename().string()));
 }
 
-/// A directory with a shared lock, or without a lock if the file system has none. It waits while
-/// another process has an exclusive lock, as `retain` has while it decides which saves to delete.
+/// Opens a directory with a shared lock, or without a lock if the file system has no locks. Waits
+/// while another process has an exclusive lock, such as `retain` while it decides which saves to
+/// delete.
 inline file_descriptor shared_directory(std::filesystem::path const& path) {
     constexpr auto step = std::chrono::milliseconds(10);
     for (int tries = 0; tries < 1000; ++tries, std::this_thread::sleep_for(step)) {

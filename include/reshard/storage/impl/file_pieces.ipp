@@ -16,12 +16,13 @@
 
 namespace reshard::detail {
 
-/// The most bytes of a gathered piece: several fit into the memory of one round of gathering.
+/// The most bytes of a gathered piece. Several pieces fit into the memory of one round of
+/// gathering.
 inline constexpr std::uint64_t most_gathered_bytes = std::uint64_t{32} << 20;
 
 inline std::uint64_t shard_bytes(checkpoint_shard const& shard) { return shard.end - shard.begin; }
 
-/// Appends a piece, or makes the last one longer.
+/// Appends a piece, or extends the last piece if the new piece continues it.
 inline void append(file_pieces& pieces, file_piece const& next) {
     if (!pieces.empty()) {
         file_piece& last = pieces.back();
@@ -43,7 +44,7 @@ void for_each_shard(checkpoint_metadata const& written, auto&& take) {
             take(shard_place{t, i}, written.tensors[t].shards[i]);
 }
 
-/// The least that a process writes of a shard, unless the shard has less.
+/// The unit in which shards are divided among processes: at least one MiB and one chunk.
 inline shard_window chunk_of(checkpoint_metadata const& written, shard_place shard_place) {
     checkpoint_tensor const& tensor = written.tensors[shard_place.tensor];
     std::uint64_t const chunk = written.files[tensor.shards[shard_place.shard].file].chunk_bytes;
@@ -91,14 +92,14 @@ RESHARD_DECL file_pieces pieces_by_bytes(checkpoint_plan const& files, int size)
     return pieces;
 }
 
-/// Consecutive elements of a whole tensor, in row-major order, that a process can make.
+/// Consecutive elements of a whole tensor, in row-major order, whose sources one process holds.
 struct held_run {
     index_t begin = 0;
     index_t end = 0;
     holder_t process = 0;
 };
 
-/// The elements of a block of a shard.
+/// The number of elements of a block of a shard.
 inline index_t block_elements(tensor_shards const& shards, std::size_t i) {
     index_vector extents = shards.region(i).shape;
     for (axis_cycle const& cycle : shards.cycles(i))
@@ -107,8 +108,8 @@ inline index_t block_elements(tensor_shards const& shards, std::size_t i) {
 }
 
 /// Calls `take(box, process)` for each box of a piece's target and each process that holds the
-/// box's source. Skips shards whose blocks have fewer than `least` elements: a matrix may have as
-/// many blocks as elements.
+/// source of the box. Skips shards whose blocks have fewer than `least` elements, since a matrix
+/// may have millions of tiny blocks.
 void for_each_made(piece const& piece, tensor_shards const& shards, index_t least, auto&& take) {
     if (!shards)
         return;
@@ -124,10 +125,9 @@ void for_each_made(piece const& piece, tensor_shards const& shards, index_t leas
     }
 }
 
-/// The elements of an output that each process can make without the others. Every process can make
-/// zeros.
+/// The elements of an output that each process can make alone. Every process can make zeros.
 ///
-/// \param least fewer elements together are not of interest
+/// \param least smaller blocks are ignored
 inline vector<held_run> made_runs(expression const& output, source_list const& sources,
                                   layout const& source, int size, index_t least) {
     vector<held_run> runs;
@@ -153,7 +153,7 @@ inline vector<held_run> made_runs(expression const& output, source_list const& s
     return runs;
 }
 
-/// The same runs, joined into as few as possible.
+/// As `made_runs`, but adjacent runs of a process are joined.
 inline vector<held_run> runs_of(mapping_output const& output, mapping const& program,
                                 layout const& source, int size, index_t least) {
     if (size == 1)
@@ -172,7 +172,8 @@ inline vector<held_run> runs_of(mapping_output const& output, mapping const& pro
     return joined;
 }
 
-/// Of the processes that hold all elements from `begin` to `end`, the one with the least to write.
+/// The process with the fewest bytes to write among the processes that hold all elements from
+/// `begin` to `end`; std::nullopt if there is none.
 inline std::optional<holder_t> quickest_holder(vector<held_run> const& runs, index_t begin,
                                                index_t end, vector<std::uint64_t> const& to_write) {
     std::optional<holder_t> best;
@@ -183,7 +184,7 @@ inline std::optional<holder_t> quickest_holder(vector<held_run> const& runs, ind
     return best;
 }
 
-/// Elements before byte `position` of a shard that has `count` of them.
+/// The number of elements before byte `position` of a shard with `count` elements.
 inline index_t elements_before(std::uint64_t position, data_type dtype, index_t count) {
     return std::min(count, static_cast<index_t>(position * 8 / static_cast<unsigned>(bits(dtype))));
 }
@@ -213,7 +214,7 @@ RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, mapping 
     return pieces;
 }
 
-/// The elements of its shard that a piece has; std::nullopt if it has all of them.
+/// The flat range of a piece. For a whole shard, the flat range of the shard, if it has one.
 inline std::optional<flat_range> flat_of(checkpoint_tensor const& tensor, file_piece const& piece) {
     checkpoint_shard const& shard = tensor.shards[piece.position.shard];
     if (piece.bytes.size() == shard_bytes(shard))
@@ -232,7 +233,7 @@ RESHARD_DECL shard_descriptor descriptor_of(checkpoint_metadata const& written,
             shard.region, flat_of(tensor, piece), shard.cycles};
 }
 
-/// Calls `take(t, pieces)` for each tensor.
+/// Calls `take(t, pieces)` for each tensor, with the pieces of the tensor.
 void for_each_tensor(checkpoint_metadata const& written, file_pieces const& pieces, auto&& take) {
     std::size_t first = 0;
     for (std::uint32_t t = 0; t < written.tensors.size(); ++t) {

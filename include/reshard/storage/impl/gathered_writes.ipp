@@ -29,10 +29,10 @@
 
 namespace reshard::detail {
 
-/// The bytes that a process gathers from others before it writes them.
+/// The most bytes that a process gathers from other processes before it writes them.
 inline constexpr std::uint64_t round_bytes = std::uint64_t{64} << 20;
 
-/// The tensors of some keys.
+/// The tensors with the given keys.
 inline const_state_dict tensors_of(const_state_dict const& tensors,
                                    std::set<std::string, std::less<>> const& keys) {
     const_state_dict state;
@@ -60,7 +60,7 @@ inline void add_sources(std::set<std::string, std::less<>>& keys, mapping const&
             keys.emplace(program.sources().key(pieces.source(i)));
 }
 
-/// Redistributes the elements of pieces to their writers, which write them.
+/// Redistributes the elements of pieces to the writers of the pieces, and writes them.
 ///
 /// \par Collective every rank of the group, in the same order
 void put_redistributed(group auto const& world, written_files& writer,
@@ -92,7 +92,8 @@ void put_redistributed(group auto const& world, written_files& writer,
     });
 }
 
-/// The same for all pieces, in rounds that need at most `round_bytes` of memory per process.
+/// Redistributes and writes all pieces, in rounds. A round needs about `round_bytes` of memory per
+/// process.
 ///
 /// \par Collective every rank of the group, in the same order
 void put_in_rounds(group auto const& world, written_files& writer, file_pieces const& gathered,
@@ -107,7 +108,7 @@ void put_in_rounds(group auto const& world, written_files& writer, file_pieces c
     }
 }
 
-/// Cuts pieces into windows that fit a slot.
+/// Cuts pieces into windows that fit into a slot.
 inline file_pieces windows_of(checkpoint_metadata const& written, file_pieces const& pieces) {
     file_pieces windows;
     for (file_piece const& piece : pieces) {
@@ -124,7 +125,7 @@ inline file_pieces windows_of(checkpoint_metadata const& written, file_pieces co
     return windows;
 }
 
-/// The elements that this process sends to windows, as transfers of a plan.
+/// The elements that this process puts into windows, as transfers of a plan.
 ///
 /// The members refer to each other.
 struct window_parts {
@@ -142,8 +143,7 @@ struct window_parts {
     window_parts(window_parts const&) = delete;
     window_parts& operator=(window_parts const&) = delete;
 
-    /// Copies this process's elements of a window to the memory where the window's bytes are put
-    /// together.
+    /// Copies this process's elements of a window to `bytes`, where the window is built.
     void put(std::size_t window, std::byte* bytes) const {
         bound_plan const bound{whole, problem, sources, targets, &all_conversions()};
         for (transfer const* const t : transfers.of(window))
@@ -155,17 +155,17 @@ struct window_parts {
     layout target;
     plan_problem problem;
     holder_t me;
-    plan whole; ///< sends of this process, and its own windows, so that it finds gaps there
+    plan whole; ///< this process's sends, and its windows (to find gaps)
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
     piece_transfers transfers;
 };
 
-/// Writes windows in rounds. In each round all ranks put their elements into the slots. Then the
-/// owner of each slot writes it while the other slots are filled.
+/// Writes windows in rounds. In each round all ranks copy their elements into the slots. Then the
+/// owner of each slot writes it, while the slots of the next round are filled.
 ///
 /// \par Collective every rank of the node, in the same order
-/// \return the error of this rank's writes; the rank goes on, since others wait for it
+/// \return the error of this rank's writes; the rank continues, since other ranks wait for it
 /// \throws error with errc::deadline
 inline local_error put_through_slots(mpi_group const& node, window_slots const& slots,
                                      written_files& writer, file_pieces const& windows,
@@ -189,8 +189,8 @@ inline local_error put_through_slots(mpi_group const& node, window_slots const& 
     return problem;
 }
 
-/// True for a piece that can pass through slots: its elements have whole bytes, a rank puts each of
-/// them there, and its windows are not too large.
+/// True for a piece that can pass through slots: its elements have whole bytes and come from ranks,
+/// and its windows are not too large.
 inline bool fits_slots(checkpoint_metadata const& written, mapping const& program,
                        file_piece const& piece) {
     checkpoint_tensor const& tensor = written.tensors[piece.position.tensor];
@@ -198,7 +198,7 @@ inline bool fits_slots(checkpoint_metadata const& written, mapping const& progra
            written.files[tensor.shards[piece.position.shard].file].chunk_bytes <= most_slot_bytes;
 }
 
-/// Writes the pieces that can pass through memory that all ranks share, and leaves the others in
+/// Writes the pieces that can pass through memory that all ranks share, and removes them from
 /// `pieces`.
 ///
 /// \par Collective every rank of the group, in the same order

@@ -49,7 +49,7 @@ inline compared_values load_fingerprint(checkpoint const& source, options const&
     return fingerprint;
 }
 
-/// The data of one process before it reads. The members refer to each other.
+/// The plan of one process's reads. The members point to each other.
 struct load_plan {
     mapping program;
     layout wanted;
@@ -69,7 +69,8 @@ inline vector<std::string> keys_filled(mapping const& program, catalog const& wa
     return keys;
 }
 
-/// Adds to an error about keys that are not stored the names under which they are found.
+/// Runs `work`. If it throws because keys are not stored, adds the names under which the checkpoint
+/// has them.
 template <class Work>
 void with_hint_of_names(catalog const& wanted, catalog const& stored, Work&& work) {
     try {
@@ -85,13 +86,13 @@ void with_hint_of_names(catalog const& wanted, catalog const& stored, Work&& wor
     }
 }
 
-/// The name of a shard in messages, without its tensor.
+/// The name of a shard in messages, without the key.
 inline std::string place_text(box const& region, std::optional<flat_range> const& flat,
                               axis_cycles const& cycles = {}) {
     return to_string(region) + to_string(cycles) + (flat ? " flat " + to_string(*flat) : "");
 }
 
-/// The shards of a tensor in a rank's files, for a checkpoint for one layout only.
+/// The shards of a tensor that are in the files of one rank, in a checkpoint for one layout only.
 inline vector<checkpoint_shard> shards_saved_by(holder_t rank, checkpoint_tensor const& tensor,
                                                 checkpoint_metadata const& saved) {
     vector<checkpoint_shard> shards;
@@ -101,7 +102,7 @@ inline vector<checkpoint_shard> shards_saved_by(holder_t rank, checkpoint_tensor
     return shards;
 }
 
-/// Refuses a shard that rank `me` wants if the rank's own files do not have exactly this shard.
+/// Refuses a shard that rank `me` wants unless the rank's own files have exactly this shard.
 inline void check_this_shard(checkpoint_metadata const& saved, checkpoint_tensor const& tensor,
                              shard_descriptor const& wanted, holder_t me) {
     auto const shards_saved = shards_saved_by(me, tensor, saved);
@@ -129,8 +130,8 @@ inline void check_this_shard(checkpoint_metadata const& saved, checkpoint_tensor
     });
 }
 
-/// If a checkpoint is for one layout only, refuses any other layout. Common values are for all
-/// layouts, since one rank saves them.
+/// If a checkpoint is for one layout only, refuses any other layout. Ignores common values, which
+/// only one rank has saved.
 inline void check_this_layout(checkpoint_metadata const& saved, layout const& wanted, holder_t me,
                               any_program const& program) {
     if (saved.this_layout_only.empty())
@@ -187,7 +188,7 @@ inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_ten
 
 inline bool is_zeros(transfer const& t) { return t.source_key == zero_source; }
 
-/// The loops of this process that read.
+/// The loops that read from files; zeros need no reads.
 inline vector<stored_loop> loops_of(bound_plan const& bound) {
     vector<stored_loop> loops;
     for (transfer const& t : bound.whole.transfers)
@@ -222,13 +223,13 @@ inline bound_plan bound_by(load_plan const& work, checkpoint const& source) {
     return {work.whole, work.problem, source.shapes(), work.targets, &all_conversions()};
 }
 
-/// The result of a process's work before it reads.
+/// The result of planning a process's reads.
 struct load_stage {
     std::unique_ptr<load_plan> work;
     std::unique_ptr<planned_reads> reads;
 };
 
-/// Plans the reads of one rank, and compares its share of the copies to read. Does not communicate.
+/// Plans the reads of one rank, and compares its share of the replicas. Does not communicate.
 inline load_stage stage_load(checkpoint const& source, target_tensors const& want, layout wanted,
                              group_place at, options const& options) {
     load_stage stage;

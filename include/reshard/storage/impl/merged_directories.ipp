@@ -20,7 +20,7 @@
 
 namespace reshard::detail {
 
-/// The header of a safetensors file, or as much of it as exists.
+/// The header of a safetensors file, as far as it can be read.
 inline std::string header_bytes(open_file& file, std::string const& name) {
     std::string bytes = read_bytes(file, std::min<std::uint64_t>(file.bytes, 8));
     auto const json = attempt([&] {
@@ -100,7 +100,7 @@ RESHARD_DECL void check_united(checkpoint_metadata const& own, checkpoint_metada
     }
 }
 
-/// A file that only other ranks see; this rank has only its beginning.
+/// A file that only other ranks see. This rank has only the beginning of the file.
 class file_elsewhere : public file_store::file {
 public:
     file_elsewhere(std::string name, merged_file const& there)

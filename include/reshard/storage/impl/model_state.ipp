@@ -80,10 +80,10 @@ RESHARD_DECL built_state build_all(model_state const& state) {
     return full_state;
 }
 
-/// The number of bytes that a checkpoint has under a key.
+/// The number of bytes of a value in a checkpoint.
 ///
-/// \throws error with errc::unknown_key if it has none; `noun` names the sought value.
-///         errc::dtype_mismatch if its elements are not bytes
+/// \throws error with errc::unknown_key if the checkpoint lacks the key, errc::dtype_mismatch if
+///         the value does not consist of bytes; `noun` names the value
 inline std::size_t stored_bytes(layout const& stored, std::string const& key,
                                 std::string const& noun) {
     tensor_layout const* const tensor = stored.find(key);
@@ -99,7 +99,7 @@ inline std::size_t stored_bytes(layout const& stored, std::string const& key,
 
 inline constexpr std::string_view cell_sign = "/shard_";
 
-/// The numbers of a text such as `1.0`; std::nullopt for other texts.
+/// The numbers in a text such as `1.0`; std::nullopt for other texts.
 inline std::optional<index_vector> numbers_of(std::string_view text) {
     index_vector numbers;
     while (!text.empty() && numbers.size() < max_ndim) {
@@ -134,7 +134,7 @@ RESHARD_DECL std::optional<object_cell> cell_of(std::string_view key) {
     return object_cell{std::string(key.substr(0, sign)), *array, *index};
 }
 
-/// The shape of the array of objects that a checkpoint has under a key.
+/// The shape of an array of objects in a checkpoint, by its key.
 inline std::optional<index_vector> stored_array(layout const& stored, std::string const& key) {
     for (tensor_layout const& tensor : stored.tensors)
         if (tensor.key.starts_with(key))
@@ -143,7 +143,7 @@ inline std::optional<index_vector> stored_array(layout const& stored, std::strin
     return std::nullopt;
 }
 
-/// \throws error unless the object's rule accepts an index beyond the array
+/// \throws error with errc::unknown_key unless the object's rule accepts an index beyond the array
 inline void check_beyond(stored_object const& object, index_vector const& array) {
     if (object.beyond == object_rule::refuse)
         fail(errc::unknown_key, "object ", to_string(object.cell),
@@ -154,15 +154,14 @@ inline void check_beyond(stored_object const& object, index_vector const& array)
 
 /// The cell that a load takes for an object; std::nullopt: the object stays unchanged.
 ///
-/// \throws error with errc::unknown_key if the object is beyond the checkpoint's array, and its
-///         rule refuses that; errc::shape_mismatch for an array of another number of axes
+/// \throws error as `check_beyond`; errc::shape_mismatch if the array has another number of axes
 inline std::optional<object_cell> cell_to_load(stored_object const& object, layout const& stored) {
     object_cell cell = object.cell;
     if (stored.find(tensor_key(cell)))
         return cell;
     auto const array = stored_array(stored, cell.key);
     if (!array)
-        return cell; // so that the error has its own name
+        return cell; // the error then has the object's key
     if (array->size() != cell.array.size())
         fail(errc::shape_mismatch, "object ", to_string(cell),
              ": the checkpoint has an array of another number of axes, ", *array);

@@ -19,11 +19,10 @@
 
 namespace reshard::detail {
 
-/// Passes windows on, in rounds. In each round, rank `r` of the `n` ranks of every node fills its
-/// slot with the windows of turns `r`, `r + n`, and so on.
+/// Passes windows from node to node, in rounds. In each round, rank `r` of the `n` ranks of every
+/// node fills its slot with the windows of turns `r`, `r + n`, and so on.
 ///
-/// A round waits only for other ranks of the same round, and for earlier rounds. So no rank waits
-/// for itself.
+/// A rank waits only for other ranks in the same round or earlier rounds. So there is no deadlock.
 class window_relay {
 public:
     /// The most windows of a rank in a round.
@@ -31,7 +30,8 @@ public:
     static_assert(most_windows <= window_slots::most_windows);
 
     /// \param most_bytes the size of the largest window, on every rank
-    /// \pre   `ranks` has its own messages; `nodes`, `relayed` and `reader` outlive this object
+    /// \pre   nothing else sends messages in `ranks`; `nodes`, `relayed` and `reader` outlive this
+    ///        object
     window_relay(mpi_group const& ranks, group_nodes const& nodes, relayed_windows const& relayed,
                  chunk_reader& reader, std::uint64_t most_bytes)
         : nodes_(nodes),
@@ -50,7 +50,7 @@ public:
         return windows.empty() ? 0 : static_cast<std::size_t>(windows.back().turn / each + 1);
     }
 
-    /// The window at an entry of a rank's slot, or null.
+    /// The window in an entry of a rank's slot, or null.
     relayed_window const* window_at(std::size_t rank, std::size_t round, std::size_t entry) const {
         if (rank >= parts())
             return nullptr;
@@ -64,9 +64,9 @@ public:
         return reader_.whole_chunks(window.window.position, window.window.bytes);
     }
 
-    /// Posts the receives for the windows of a round that others send.
+    /// Posts the receives for the windows that other nodes send in a round.
     ///
-    /// \pre  nobody copies from the slot any more
+    /// \pre  no rank copies from the slot any more
     /// \throws error with errc::deadline
     void begin(std::byte* slot, std::size_t round) {
         messages(round).finish();
@@ -79,9 +79,9 @@ public:
         });
     }
 
-    /// Fills this rank's slot, and passes its windows on.
+    /// Fills this rank's slot, and passes the windows on.
     ///
-    /// \return the windows of this rank that have arrived, or were read, as bits
+    /// \return as bits: which windows of this rank have arrived or were read
     /// \throws error with errc::deadline
     std::uint32_t fill(std::byte* slot, std::size_t round, local_error& problem) {
         std::uint32_t filled = 0;
@@ -100,7 +100,7 @@ public:
         return filled;
     }
 
-    /// Lets MPI send a round's windows while this rank does something else.
+    /// Lets MPI continue to send a round's windows while this rank does other work.
     void progress(std::size_t round) { messages(round).are_sent(); }
 
     /// Returns when all sends are complete.
@@ -112,17 +112,17 @@ public:
     }
 
 private:
-    /// The number of ranks of each node that take part.
+    /// The number of ranks of each node that receive windows.
     std::size_t parts() const { return nodes_.least_ranks; }
     std::size_t me() const { return static_cast<std::size_t>(nodes_.own.group.rank()); }
 
-    /// The number of positions by which the nodes of a window are rotated, so that all nodes read
-    /// the same number of windows.
+    /// The number of positions by which the list of a window's nodes is rotated, so that all nodes
+    /// read about equally many windows.
     std::size_t rotation(relayed_window const& window) const {
         return static_cast<std::size_t>(window.turn / parts() % relayed_.nodes(window).size());
     }
 
-    /// The position of this node among the nodes of a window.
+    /// The position of this node in the rotated list of a window's nodes.
     std::uint32_t place_of(relayed_window const& window) const {
         auto const& receivers = relayed_.nodes(window);
         auto const index = static_cast<std::size_t>(
@@ -131,7 +131,7 @@ private:
                                           receivers.size());
     }
 
-    /// The rank that fills the same slot as this one, on the node at a position.
+    /// On the node at a position, the rank that corresponds to this rank.
     int rank_at(relayed_window const& window, std::uint32_t index) const {
         auto const& receivers = relayed_.nodes(window);
         return nodes_.ranks[receivers[(index + rotation(window)) % receivers.size()]][me()];
@@ -157,8 +157,8 @@ private:
         return !problem;
     }
 
-    /// Sends a window to the nodes after this one. It sends no bytes if an earlier rank could not
-    /// read them.
+    /// Sends a window to the nodes that follow this node. Sends no bytes if the window could not be
+    /// read.
     void pass_on(std::byte const* slot, std::size_t round, std::size_t entry,
                  relayed_window const& window, bool exists) {
         std::size_t const bytes = exists ? bytes_of(window).size() : 0;
@@ -179,7 +179,7 @@ private:
     std::array<posted_messages, 2> messages_; ///< by slot
 };
 
-/// Copies the bytes that this rank needs from the windows in the slots of its node.
+/// Copies the elements that this rank needs from the windows in the slots of its node.
 inline void copy_round(window_slots const& slots, window_relay& relay, mpi_group const& node,
                        window_reads& reads, std::size_t round) {
     for (std::size_t const rank : ranks_from_own(node))
@@ -195,7 +195,8 @@ inline void copy_round(window_slots const& slots, window_relay& relay, mpi_group
         }
 }
 
-/// \return the error of this rank's reads or copies; the rank goes on, since others wait for it
+/// \return the error of this rank's reads or copies; the rank continues, since other ranks wait
+///         for it
 /// \throws error with errc::deadline
 inline local_error run_rounds(window_slots const& slots, window_relay& relay, mpi_group const& node,
                               window_reads& reads) {
@@ -206,8 +207,8 @@ inline local_error run_rounds(window_slots const& slots, window_relay& relay, mp
     for (std::size_t round = 0; round < rounds; ++round) {
         slots.set_filled(round, relay.fill(slots.own_slot(round), round, problem));
         slots.meet();
-        // All ranks have copied from the other slot. The next windows arrive there while they copy
-        // from this slot.
+        // All ranks have copied from the other slot. The next windows arrive there while the ranks
+        // copy from this slot.
         if (round + 1 < rounds)
             relay.begin(slots.own_slot(round + 1), round + 1);
         keep_first(problem, attempt([&] { copy_round(slots, relay, node, reads, round); }));
@@ -216,7 +217,7 @@ inline local_error run_rounds(window_slots const& slots, window_relay& relay, mp
     return problem;
 }
 
-/// The memory that messages still read and write after a wait is given up.
+/// Memory that messages may still use after a deadline has ended a wait.
 struct relay_memory {
     std::unique_ptr<window_slots> slots;
     std::unique_ptr<window_relay> relay;

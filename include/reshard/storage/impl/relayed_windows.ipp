@@ -31,15 +31,15 @@ RESHARD_DECL group_nodes nodes_of(mpi_group const& world) {
     return nodes;
 }
 
-/// A value, and the nodes that have it, ascending.
+/// A value, and the numbers of the nodes that have it, ascending.
 template <class T>
 struct value_of_nodes {
     T value;
     vector<std::uint32_t> nodes;
 };
 
-/// The values of all nodes. Replicas have equal values, so only the first node that has a value
-/// sends it.
+/// The different values of all nodes. Nodes with replicas have equal values; only the first of them
+/// sends its value.
 ///
 /// \param own_value the value of this rank's node, the same on all its ranks
 /// \par Collective every rank of the group, in the same order
@@ -65,7 +65,7 @@ vector<value_of_nodes<T>> gather_from_nodes(mpi_group const& world, group_nodes 
     return all_nodes;
 }
 
-/// A shard of which a node needs windows, with a digest of these windows.
+/// A shard from which a node needs windows, and a digest of these windows.
 struct needed_shard {
     shard_place position;
     std::uint64_t digest = 0;
@@ -94,10 +94,10 @@ inline shard_windows windows_by_shard(vector<window_run> const& windows) {
 
 using shard_of_nodes = value_of_nodes<needed_shard>;
 
-/// The shards of which several nodes need windows. A shard has an entry for each different set of
-/// windows.
+/// The shards from which several nodes need windows. A shard has an entry for each different list
+/// of windows.
 ///
-/// \param nodes the windows that each node needs
+/// \param nodes the shards that each node needs
 inline vector<shard_of_nodes>
 shards_of_several(vector<value_of_nodes<vector<needed_shard>>> const& nodes) {
     vector<std::pair<needed_shard, std::uint32_t>> sorted;
@@ -124,7 +124,7 @@ shards_of_several(vector<value_of_nodes<vector<needed_shard>>> const& nodes) {
 /// Windows of a shard, and the nodes that need them.
 using windows_of_nodes = value_of_nodes<vector<window_run>>;
 
-/// The windows of the shards that several nodes need. For other shards, only digests are sent.
+/// The windows of the shards that several nodes need. For other shards, nodes send only digests.
 ///
 /// \param own the windows that this rank's node needs
 /// \par Collective every rank of the group, in the same order

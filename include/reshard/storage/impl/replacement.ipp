@@ -40,9 +40,8 @@ RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target)
     return canonical;
 }
 
-/// The names of the checkpoint's files in a directory. If there is a record, they are the names
-/// that it lists, and the record and the index. Without a record, they are the names of the files
-/// that the checkpoint is read from.
+/// The names of a checkpoint's files in a directory: the record, the files that it lists, and the
+/// index. Without a record, the files that the checkpoint is read from.
 inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& directory) {
     std::error_code problem;
     std::filesystem::path const record = directory / save_record_name;
@@ -55,7 +54,7 @@ inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& di
     return names;
 }
 
-/// The result of `read`, or an empty one if the content cannot be understood.
+/// The result of `read`; an empty result if it fails for another reason than errc::io.
 auto understood(auto&& read) -> decltype(read()) {
     try {
         return read();
@@ -66,8 +65,7 @@ auto understood(auto&& read) -> decltype(read()) {
     }
 }
 
-/// The same; empty if the content cannot be understood, since then no file is known to belong to a
-/// checkpoint.
+/// As `names_of_checkpoint`; empty if the directory has no readable checkpoint.
 inline std::set<std::string> names_if_any(std::filesystem::path const& directory) {
     return understood([&] { return names_of_checkpoint(directory); });
 }
@@ -121,7 +119,8 @@ RESHARD_DECL vector<std::string> side_directories(checkpoint_metadata const& che
     return names;
 }
 
-/// The same, among entries that are known.
+/// The first of the entries `beside` that is not a file without tensors; the first entry without a
+/// checkpoint.
 inline std::optional<std::filesystem::path>
 stranger_among(vector<std::filesystem::path> const& beside, bool has_checkpoint) {
     for (std::filesystem::path const& path : beside)
@@ -146,7 +145,7 @@ RESHARD_DECL vector<std::filesystem::path> files_to_keep(std::filesystem::path c
     return beside;
 }
 
-/// The part of a record before its tensors; empty without a record.
+/// The part of a save's record before the tensors; std::nullopt without a record.
 inline std::optional<save_record> head_in(std::filesystem::path const& directory) {
     std::error_code problem;
     if (!std::filesystem::exists(directory / save_record_name, problem))
@@ -154,8 +153,7 @@ inline std::optional<save_record> head_in(std::filesystem::path const& directory
     return read_record_head(*files_of_system(), directory / save_record_name);
 }
 
-/// The saves that the save in a directory needs; empty if that is damaged, and so cannot be read
-/// anyway.
+/// The ids of the saves that the save in a directory needs; empty if the save is damaged.
 inline vector<std::string> needs_of(std::filesystem::path const& directory) {
     auto const head = understood([&] { return head_in(directory); });
     return head ? head->facts.needs : vector<std::string>();
@@ -181,7 +179,7 @@ RESHARD_DECL void check_not_needed(std::filesystem::path const& target) {
 inline bool is_sharded_checkpoint(std::filesystem::path const& directory) {
     try {
         return open_checkpoint(directory).format == "sharded_safetensors";
-    } catch (error const&) { // then another file does no harm
+    } catch (error const&) { // another file then does no harm
         return false;
     }
 }
@@ -199,7 +197,7 @@ RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
              parent.string(), "; give that as the target, or another name");
 }
 
-/// `.pt (or .pth, .bin, .ckpt)`: the endings of a single file.
+/// The endings of a single file in a format, such as `.pt (or .pth, .bin, .ckpt)`.
 inline std::string endings_of(written_format const& format) {
     std::string others;
     for (std::string_view const ending : format.other_endings)

@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// Refuses rules that records cannot decide.
+/// Refuses rules that are invalid, or that the records cannot decide.
 inline void check_rules_of(retention const& rules, vector<listed_save> const& saves) {
     for (auto const& [name, number] :
          {std::pair("last", rules.last), std::pair("best", rules.best)})
@@ -53,7 +53,7 @@ inline void check_rules_of(retention const& rules, vector<listed_save> const& sa
              names.empty() ? "none has any" : "their numbers are " + names);
 }
 
-/// Judges saves, rule by rule. The first rule that keeps a save gives the reason.
+/// Judges saves, rule by rule. The reason comes from the first rule that keeps a save.
 class retention_judge {
 public:
     retention_judge(vector<listed_save> const& saves, retention const& rules)
@@ -192,8 +192,8 @@ inline std::string_view name_of(completeness state) {
     }
 }
 
-/// Deletes a directory that has a temporary name. The record is deleted first, so that the files
-/// that a dying process leaves are not a checkpoint.
+/// Deletes a directory with a temporary name. Deletes the record first: if the process dies, the
+/// remaining files are not a checkpoint.
 inline void delete_temporary(std::filesystem::path const& temporary) {
     std::error_code problem;
     std::filesystem::remove(temporary / save_record_name, problem);
@@ -226,7 +226,7 @@ RESHARD_DECL void delete_save(std::filesystem::path const& directory, listed_sav
     delete_temporary(temporary);
 }
 
-/// Deletes the saves that go, each before the saves that it needs.
+/// Deletes the saves with the verdict `goes`, each before the saves that it needs.
 inline void delete_all(std::filesystem::path const& directory, vector<listed_save> const& saves,
                        vector<retention_verdict> const& verdicts) {
     vector<std::size_t> going;
@@ -247,14 +247,14 @@ inline void delete_all(std::filesystem::path const& directory, vector<listed_sav
             return std::none_of(going.begin(), going.end(),
                                 [&](std::size_t by) { return is_needed(i, by); });
         });
-        if (next == going.end()) // this library writes no saves that need each other
+        if (next == going.end()) // a cycle, which this library does not write
             next = going.begin();
         delete_save(directory, saves[*next]);
         going.erase(next);
     }
 }
 
-/// The saves that go, each locked so that no delta of it can begin.
+/// Locks the saves with the verdict `goes`, so that no process can begin a delta of them.
 class locked_saves {
 public:
     locked_saves(std::filesystem::path const& directory, vector<listed_save> const& saves,
@@ -264,7 +264,8 @@ public:
                 lock(directory, saves[i].name);
     }
 
-    /// Judges saves again, so that none goes while a delta of it is in progress.
+    /// Judges saves again. A save that could not be locked stays, since a delta of it is in
+    /// progress.
     vector<retention_verdict> judge_again(vector<listed_save>& saves, retention const& rules) {
         for (;;) {
             std::size_t const before = in_use_.size();
@@ -274,7 +275,7 @@ public:
             for (std::size_t i = 0; i < saves.size(); ++i)
                 if (verdicts[i].goes && saves[i].state == completeness::complete &&
                     !locks_.contains(saves[i].name))
-                    in_use_.insert(saves[i].name); // not locked: it stayed before
+                    in_use_.insert(saves[i].name); // not locked: the first verdict kept it
             if (in_use_.size() == before)
                 return verdicts;
         }

@@ -36,7 +36,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Refuses names without tensors if the format cannot hold them.
+/// Refuses aliases without tensors if the format cannot hold aliases.
 inline void check_alias_tensors(layout const& layout, save_options const& options) {
     if (!is_other_format(options.writing.format))
         return;
@@ -52,7 +52,7 @@ inline bool writes_whole(save_options const& options) {
     return options.form == save_form::huggingface || !options.program.is_by_name();
 }
 
-/// Refuses options that have no meaning with a program.
+/// Refuses options that cannot be combined with a program.
 ///
 /// \throws error with errc::usage
 inline void check_program_options(save_options const& options) {
@@ -76,14 +76,14 @@ inline checkpoint_plan files_to_save(mapping const& program, layout const& layou
                      options.writing, options.aliases);
 }
 
-/// A program, and sentences for people about the form of its tensors in files.
+/// A program, and notes for people about its tensors in files.
 struct noted_program {
     mapping program;
     vector<std::string> notes;
 };
 
-/// Prepares the fused tensors and scales of a program for files of whole tensors, and removes its
-/// relations.
+/// Prepares the fused tensors and scales of a program for files of whole tensors. Removes the
+/// program's relations.
 ///
 /// \throws error as `check_torn`, `deinterleave_whole`, `check_fused_order` and `check_scales`
 inline void fit_whole_files(noted_program& made, layout const& source,
@@ -98,7 +98,7 @@ inline void fit_whole_files(noted_program& made, layout const& source,
     made.program.forget_relations();
 }
 
-/// The program of the saved tensors. Those that it calls copies are compared.
+/// The program of the saved tensors. Compares tensors that the program declares copies.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as the program, on every rank
@@ -116,8 +116,8 @@ noted_program program_of_save(group auto const& world, layout const& source,
     return made;
 }
 
-/// The plan of a save on one process. It does not depend on the tensors' memory; equal saves share
-/// it.
+/// The plan of a save on one process. It does not depend on the tensors' memory, so that equal
+/// saves share it.
 ///
 /// \invariant the members refer to each other
 struct planned_save {
@@ -127,7 +127,7 @@ struct planned_save {
     checkpoint_plan files;
     file_pieces pieces;
     file_pieces mine; ///< the pieces whose elements this process holds
-    layout target;    ///< of these pieces, like the members below
+    layout target;    ///< the layout of `mine`; the members below are for `mine`, too
     plan_problem work;
     plan whole;
     shard_views<tensor_view> targets;
@@ -169,8 +169,8 @@ inline void put_held(written_files& writer, planned_save const& planned,
         [](std::uint64_t) {});
 }
 
-/// Agrees on the files of a save that `plan` makes. They may differ between ranks if a user's
-/// function does.
+/// Calls `plan`, which plans the files. Refuses files that differ between ranks, which the user's
+/// `writer` function can cause.
 ///
 /// \par Collective every rank of the group, in the same order
 void agree_on_files(group auto const& world, checkpoint_plan const& files,
@@ -184,8 +184,8 @@ void agree_on_files(group auto const& world, checkpoint_plan const& files,
     agree_on_digest(world, "files to write, as write_options.writer chooses,", digest, problem);
 }
 
-/// The options that a plan of files depends on. Saves that differ only in other options share the
-/// plan.
+/// The options that the plan of a save depends on. Saves that differ only in other options share
+/// the plan.
 inline save_options options_of_plan(save_options options) {
     options.writing.replace = options.writing.sync = false;
     options.writing.program.clear();
@@ -193,8 +193,8 @@ inline save_options options_of_plan(save_options options) {
     return options;
 }
 
-/// A digest of the shards of all ranks, of the options, and of the number of this rank, since the
-/// plan has the pieces of this rank.
+/// A digest of the shards of all ranks, the options, and this rank's number. The plan has only this
+/// rank's pieces.
 ///
 /// \par Collective every rank of the group, in the same order
 std::uint64_t digest_of_save(group auto const& world, source_tensors const& have,
@@ -228,7 +228,7 @@ std::shared_ptr<planned_save> plan_save(group auto const& world, source_tensors&
     return planned;
 }
 
-/// The same, from the cache if every rank's cache has the plan.
+/// The plan of a save, from the cache if the cache of every rank has it.
 ///
 /// \par Collective every rank of the group, in the same order
 std::shared_ptr<planned_save const> planned_before(group auto const& world, source_tensors& have,

@@ -37,8 +37,8 @@ namespace reshard {
 
 namespace detail {
 
-/// Sets the offset of each piece in memory. Pieces are consecutive, and each begins at a cache
-/// line.
+/// The number of bytes for pieces in memory. The pieces are consecutive; each piece begins at a
+/// multiple of 64 bytes.
 inline std::size_t bytes_for(vector<file_piece> const& pieces) {
     std::size_t bytes = 0;
     for (file_piece const& piece : pieces)
@@ -46,7 +46,7 @@ inline std::size_t bytes_for(vector<file_piece> const& pieces) {
     return bytes;
 }
 
-/// The pieces of a task as tensors in the memory that it keeps.
+/// The pieces of a task, as tensors in the memory for copies. Sets the address of each piece.
 inline state_dict kept_tensors(save_task& task) {
     state_dict kept;
     std::byte* at = task.memory->memory.get();
@@ -54,7 +54,7 @@ inline state_dict kept_tensors(save_task& task) {
         shard_descriptor const shard = descriptor_of(task.files->plan.metadata, piece);
         index_vector const shape = local_shape(shard);
         if (bits(shard.dtype) % 8 != 0)
-            std::memset(at, 0, piece.bytes.size()); // bits after the last element
+            std::memset(at, 0, piece.bytes.size()); // clears the bits after the last element
         kept.add(shard, tensor_view{at, shard.dtype, shape, row_major_strides(shape)});
         task.bytes.push_back(at);
         at += (piece.bytes.size() + 63) / 64 * 64;
@@ -85,7 +85,7 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
     return shared;
 }
 
-/// The numbers of the first rank, on every rank, since any rank may write the record.
+/// The first rank's numbers, on every rank, since any rank may write the record.
 ///
 /// \par Collective every rank of the group, in the same order
 std::map<std::string, double> numbers_of_first(group auto const& world,
@@ -114,7 +114,7 @@ inline void check_async(int size, save_options const& options) {
              size, "; leave it out, or use save");
 }
 
-/// Opens the temporary directory, so that this process can see whether it is renamed.
+/// Opens the temporary directory, so that this process notices when it is renamed.
 inline void see(save_task& task, std::filesystem::path const& target,
                 std::filesystem::path const& temporary) {
     task.position = {resolved(without_slash(target)), temporary, task.options.writing.replace};
@@ -125,7 +125,7 @@ inline void see(save_task& task, std::filesystem::path const& target,
 /// Copies the pieces into memory that no other save uses.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank; then the memory is free again
+/// \throws error on every rank; then no save uses the memory
 void copy_tensors(group auto const& world, source_tensors have, async_state& state,
                   save_task& task) {
     state_dict kept;

@@ -22,10 +22,11 @@
 
 namespace reshard::detail {
 
-/// Fewer bytes are not worth shared memory.
+/// Ranks share reads only if a rank reads at least this number of bytes.
 inline constexpr std::uint64_t least_shared_bytes = std::uint64_t{4} << 20;
 
-/// The windows that several ranks of a node need, with all bytes that any of them needs.
+/// The windows that several ranks of a node need. A window has all bytes that any of these ranks
+/// needs.
 ///
 /// \param runs the windows of each rank
 inline vector<window_run> shared_windows(chunk_reader const& reader, window_reads const& reads,
@@ -51,10 +52,11 @@ inline std::uint64_t most_bytes(chunk_reader const& reader, std::span<window_run
     return most;
 }
 
-/// Reads the shared windows, in rounds. Rank `r` of `size` reads the `r`-th share of them.
+/// Reads the shared windows, in rounds. Each rank reads its share of the windows, and copies from
+/// all windows.
 ///
 /// \par Collective every rank of the node, in the same order, with equal windows
-/// \return what this rank could not read: it goes on, since others wait for it
+/// \return the error of this rank's reads; the rank continues, since other ranks wait for it
 /// \throws error with errc::deadline
 inline local_error read_shared(mpi_group const& node, window_slots const& slots,
                                chunk_reader& reader, window_reads& reads,
@@ -88,24 +90,24 @@ inline local_error read_shared(mpi_group const& node, window_slots const& slots,
     return problem;
 }
 
-/// The ranks of a node, the windows that they read together, and slots for these.
+/// The ranks of a node, the windows that they share, and slots for these windows.
 struct node_windows {
     node_ranks node;
     vector<window_run> windows;
-    std::unique_ptr<window_slots> slots; ///< null if there is nothing to share, or no memory
+    std::unique_ptr<window_slots> slots; ///< null if there are no windows or no memory
 };
 
-/// With more ranks on a node, it takes each of them longer to map all pages than to copy its part
-/// twice.
+/// The most ranks of a node that copy directly from the system's pages. With more ranks, mapping
+/// all pages takes each rank longer than copying its elements twice.
 inline constexpr int most_seeing_ranks = 8;
 
-/// True if all ranks of a node see the windows in the pages in which the system keeps their files.
-/// Then each rank copies the elements that it needs from there, in one step.
+/// True if all ranks of a node can read the windows in the system's pages of the files. Then each
+/// rank copies its elements directly from these pages.
 ///
 /// \par Collective every rank of the node, in the same order
 inline bool are_seen(mpi_group const& node, chunk_reader& reader,
                      std::span<window_run const> windows) {
-    bool sees = false; // also if the system fails: the reads that follow say why
+    bool sees = false; // also after an error, which the later reads report
     static_cast<void>(attempt([&] {
         sees = node.size() <= most_seeing_ranks &&
                std::ranges::all_of(windows, [&](window_run const& window) {
@@ -135,7 +137,7 @@ inline node_windows share_windows(mpi_group const& world, chunk_reader& reader,
     return windows;
 }
 
-/// True if ranks read enough to ask each other for windows.
+/// True if the ranks read enough bytes to share windows.
 inline bool is_worth_sharing(vector<read_notice> const& notices, file_reads reads) {
     return std::ranges::all_of(notices, &read_notice::may_share) &&
            (reads == file_reads::once ||
@@ -144,13 +146,13 @@ inline bool is_worth_sharing(vector<read_notice> const& notices, file_reads read
             }));
 }
 
-/// A run of bytes that one rank reads and another one needs.
+/// A window that one rank reads, and the rank that needs it.
 struct sent_window {
     std::size_t to = 0;
     window_run window;
 };
 
-/// The bytes that each rank sends to others, in the order of files; the same on every rank.
+/// The windows that each rank sends to other ranks, in the order of files; the same on every rank.
 inline vector<vector<sent_window>> windows_to_send(chunk_reader const& reader,
                                                    window_reads const& reads,
                                                    merged_directories const& files,
@@ -173,7 +175,7 @@ inline vector<vector<sent_window>> windows_to_send(chunk_reader const& reader,
     return windows;
 }
 
-/// The end of the windows from `first` on that are sent in one round.
+/// The end of the windows that are sent in the round that begins with window `first`.
 inline std::size_t round_end(vector<sent_window> const& windows, std::size_t first) {
     std::uint64_t const most = std::uint64_t{16} << 20;
     std::uint64_t bytes = 0;
@@ -184,9 +186,10 @@ inline std::size_t round_end(vector<sent_window> const& windows, std::size_t fir
     return last;
 }
 
-/// The texts of a round: for each rank its runs, one after the other.
+/// Reads the windows of a round. The text for each receiving rank has its runs, one after the
+/// other.
 ///
-/// \return the error if a run could not be read; the texts end before that run
+/// \return the error if a run cannot be read; then the texts end before that run
 inline local_error texts_of_round(chunk_reader& reader, std::span<sent_window const> windows,
                                   std::map<std::size_t, std::string>& texts) {
     return attempt([&] {
@@ -198,10 +201,10 @@ inline local_error texts_of_round(chunk_reader& reader, std::span<sent_window co
     });
 }
 
-/// Gets the windows of files that this rank does not see from ranks that see them, in rounds.
+/// Gets the windows of files that this rank does not see from other ranks, in rounds.
 ///
 /// \par Collective every rank of the group, in the same order, if ranks see different files
-/// \return what this rank could not read: it goes on, since others wait for it
+/// \return the error of this rank's reads; the rank continues, since other ranks wait for it
 inline local_error read_from_others(mpi_group const& world, merged_directories const& files,
                                     chunk_reader& reader, window_reads& reads,
                                     vector<window_run> const& wanted) {
@@ -279,10 +282,11 @@ RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen
     return notice;
 }
 
-/// Reads the windows of this rank, and its share of the windows that ranks of a node share.
+/// Reads the windows that only this rank needs, and its share of the windows that ranks of its node
+/// share.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \return what this rank could not read: it goes on, since others wait for it
+/// \return the error of this rank's reads; the rank continues, since other ranks wait for it
 inline local_error read_or_share(mpi_group const& world, planned_reads& reads,
                                  vector<read_notice> const& notices, options const& options) {
     auto& [reader, loops, windows] = reads;

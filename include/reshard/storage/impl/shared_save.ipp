@@ -81,7 +81,7 @@ inline bool has_all_notes(shared_save const& save) {
     return true;
 }
 
-/// \pre this process has the claim; else others could remove the files read here
+/// \pre this process has the claim; else another process could remove these files
 inline runs_by_rank runs_of_all(shared_save const& save) {
     runs_by_rank runs;
     for (int rank = 0; rank < save.size; ++rank)
@@ -90,8 +90,8 @@ inline runs_by_rank runs_of_all(shared_save const& save) {
     return runs;
 }
 
-/// Ends a claim on a save that another process has completed. The directory may have the target's
-/// name by now.
+/// Removes the claim on a save that another process has completed. The directory may already have
+/// the target's name.
 inline void drop_claim(shared_save const& save) {
     std::error_code ignored;
     std::filesystem::remove(claim_path(save), ignored);
@@ -99,10 +99,10 @@ inline void drop_claim(shared_save const& save) {
         std::filesystem::remove(save.target / claim_path(save).filename(), ignored);
 }
 
-/// Creates the file that claims a save; false if it exists, or if the temporary directory does not
-/// exist any more.
+/// Creates the file that claims a save. False if the file exists, or if the temporary directory
+/// does not exist any more.
 ///
-/// \throws error with errc::io if that fails repeatedly, since waiting would not end
+/// \throws error with errc::io if this fails repeatedly, since all processes would wait for ever
 inline bool create_claim(shared_save const& save) {
     local_error problem;
     for (int tries = 0; tries < 3; ++tries) {
@@ -125,7 +125,7 @@ RESHARD_DECL bool claim(shared_save const& save) {
     return false;
 }
 
-/// Removes a file that does not belong to the checkpoint.
+/// Removes a note or a claim from the directory of a save.
 inline void remove_own(shared_save const& save, std::filesystem::path const& path) {
     std::error_code problem;
     std::filesystem::remove(path, problem);
@@ -149,7 +149,7 @@ RESHARD_DECL void complete_if_ready(shared_save const& save,
     if (!has_all_notes(save) || !claim(save))
         return;
     local_error const failed = attempt([&] {
-        check_failures(save); // failures of an earlier claimant
+        check_failures(save); // an earlier claimant may have failed
         complete(runs_of_all(save));
     });
     if (!failed)

@@ -21,10 +21,10 @@ namespace reshard::detail {
 
 RESHARD_DECL std::string random_text() { return hex_text(new_token()) + hex_text(new_token()); }
 
-/// A machine, and one start of it.
+/// A machine since its last boot.
 struct machine {
     std::string host;
-    std::string boot; ///< empty if the system does not say
+    std::string boot; ///< empty if it is unknown
 };
 
 /// \par Source /proc/sys/kernel/random/boot_id of Linux
@@ -49,7 +49,7 @@ RESHARD_DECL std::string temporary_name(std::filesystem::path const& target) {
            random_text().substr(0, 16);
 }
 
-/// The machine in a temporary name; empty for another name.
+/// The machine of the writer in a temporary name; empty for another name.
 inline machine machine_of(std::string_view name, std::string const& prefix) {
     if (!name.starts_with(prefix))
         return {};
@@ -62,18 +62,19 @@ inline machine machine_of(std::string_view name, std::string const& prefix) {
             std::string(name.substr(middle + 1, last - middle - 1))};
 }
 
-/// The lock that a writer holds while it lives; none if a writer holds it, or locks do not work.
+/// Takes the lock that a living writer holds. The result is not open if a writer holds the lock, or
+/// if locks do not work.
 inline file_descriptor lock_of(std::filesystem::path const& path) {
     try {
         file_descriptor file = file_descriptor::open(path, O_RDONLY);
         if (file.try_lock())
             return file;
-    } catch (error const&) { // it was removed, or belongs to another user
+    } catch (error const&) { // the file was removed, or belongs to another user
     }
     return {};
 }
 
-/// Runs `work` if the writer of `path` is dead. No other writer can take `path` meanwhile.
+/// Runs `work` if the writer of `path` is dead. No other writer can use `path` meanwhile.
 bool if_dead(std::filesystem::path const& path, machine const& writer, auto&& work) {
     machine const here = this_machine();
     if (writer.boot.empty() || here.boot.empty())
@@ -84,7 +85,7 @@ bool if_dead(std::filesystem::path const& path, machine const& writer, auto&& wo
     return lock.is_open() && work();
 }
 
-/// The entries beside `target` that have a temporary name of it.
+/// The entries beside `target` whose names are temporary names of `target`.
 inline vector<std::filesystem::path> temporaries_of(std::filesystem::path const& target) {
     std::filesystem::path const parent = directory_of(target);
     vector<std::filesystem::path> paths;

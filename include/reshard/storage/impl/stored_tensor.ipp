@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// Shards of one or two checkpoints that are read in pairs.
+/// Two readers, of one checkpoint or of two. They compare pairs of shards.
 struct stored_pair {
     stored_pair(checkpoint const& source_of_a, checkpoint const& source_of_b,
                 progress_count* counted)
@@ -202,7 +202,7 @@ RESHARD_DECL void stored_tensor::check_copy(std::size_t i, std::uint32_t other,
              file(first));
 }
 
-/// Calls `take(i, j, cut)` for the elements that box `i` of `a` and box `j` of `b` have in common.
+/// Calls `take(i, j, cut)` for the common elements of box `i` of `a` and box `j` of `b`.
 inline void for_each_common(stored_tensor const& a, stored_tensor const& b, auto&& take) {
     index_vector const none = index_vector::filled(a.shape().size(), 0);
     piece same;

@@ -48,8 +48,8 @@ inline index_t count_held(box const& region, part_index const& parts) {
     return held;
 }
 
-/// Elements that are in none of the boxes, if there are any. It halves the region, and goes on with
-/// a half that lacks elements, until no element of it is held.
+/// A box of elements that no shard holds; std::nullopt if all elements are held. Halves the region,
+/// and continues with a half that lacks elements, until no shard holds any element of it.
 ///
 /// \pre no two boxes share elements
 inline std::optional<cover_fault> find_lacking(box region, part_index const& parts) {
@@ -117,7 +117,7 @@ RESHARD_DECL catalog catalog_of(mapping const& program) {
 
 namespace detail {
 
-/// A layout without the tensors of some keys.
+/// A layout without the tensors with the given keys.
 inline layout without_keys(layout layout, std::map<std::string, std::string> const& keys) {
     erase_if(layout.tensors,
              [&](tensor_layout const& tensor) { return keys.contains(tensor.key); });
@@ -146,12 +146,12 @@ inline void check_single_file(std::optional<layout> const& wanted, write_options
                           "that out, or write a directory");
 }
 
-/// True if each rank writes all that it holds.
+/// True if each rank writes all shards that it holds.
 inline bool writes_replicas(write_options const& options) {
     return options.replicas || options.per_rank || options.this_layout_only;
 }
 
-/// Refuses options that have no meaning without a layout, or together with another option.
+/// Refuses replicas without a layout, or together with an option that excludes them.
 inline void check_replicas_wanted(std::optional<layout> const& wanted,
                                   write_options const& options) {
     if (!writes_replicas(options))
@@ -164,7 +164,7 @@ inline void check_replicas_wanted(std::optional<layout> const& wanted,
                           "each rank writes its own; leave one of them out");
 }
 
-/// Refuses a `chunk_bytes` with which no file could be read again.
+/// Refuses a `chunk_bytes` that would make files unreadable.
 inline void check_chunk_bytes(write_options const& options) {
     constexpr index_t least = 512, most = index_t{1} << 32;
     if (options.chunk_bytes < least || options.chunk_bytes > most)
@@ -172,7 +172,7 @@ inline void check_chunk_bytes(write_options const& options) {
              least, " to ", most, " bytes, or leave the digests out");
 }
 
-/// Refuses a text with which no record could be read again.
+/// Refuses a text that would make the record unreadable.
 inline void check_program(std::string const& program) {
     if (std::size_t const index = find_invalid_utf8(program); index != program.size())
         fail(errc::usage, "the program's text: byte ", index,
@@ -209,7 +209,7 @@ inline void check_other_format(write_options const& options) {
         refuse("several files of a rank", "write_options.files_per_rank");
 }
 
-/// Whole tensors, on one rank.
+/// The layout of whole tensors on one rank.
 inline layout layout_of_whole(catalog const& tensors) {
     layout_builder builder(1);
     for (catalog_entry const& entry : tensors) {
@@ -230,7 +230,7 @@ RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view
                  "without a layout, and its tensors are written in sequence");
 }
 
-/// Refuses files that could not be read again, before anything is written.
+/// Refuses keys, types and shapes that would make files unreadable, before anything is written.
 inline void check_limits(std::string_view format, mapping const& program,
                          std::optional<layout> const& wanted, vector<saved_object> const& objects) {
     for (saved_object const& object : objects)
@@ -241,7 +241,7 @@ inline void check_limits(std::string_view format, mapping const& program,
         check_limits(format, output.key, output.value.dtype, output.value.shape);
 }
 
-/// The files in the format of another library.
+/// Plans the files in the format of another library.
 inline checkpoint_plan other_files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options, written_format const& format,
                                        file_choices const& choices) {
@@ -256,8 +256,8 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
                        choices);
 }
 
-/// The names without tensors in files of this library. If each rank's file has all that the rank
-/// holds, the rank finds its tensor of either name there.
+/// The aliases in files of this library. If each rank's file has all that the rank holds, a name on
+/// other ranks than its key is a tensor, not an alias.
 inline std::map<std::string, std::string> names_to_keep(std::map<std::string, std::string> aliases,
                                                         std::optional<layout> const& wanted,
                                                         write_options const& options) {

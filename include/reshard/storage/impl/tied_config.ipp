@@ -26,7 +26,7 @@ inline bool writes_huggingface(convert_options const& options) {
            (options.writing.format.empty() || options.writing.format == "huggingface");
 }
 
-/// The text of the `config.json` to copy; std::nullopt if there is none.
+/// The text of the `config.json` that is copied; std::nullopt if none is copied.
 inline std::optional<std::string> carried_config(checkpoint const& source,
                                                  convert_options const& options) {
     std::filesystem::path const path = source.metadata().path / hf_config_name;
@@ -36,7 +36,7 @@ inline std::optional<std::string> carried_config(checkpoint const& source,
     return read_text_file(path);
 }
 
-/// The name with the fewest parts for which `is_one` is true; empty if there is none.
+/// Of the names for which `is_one` is true, the name with the fewest dots; empty if there is none.
 inline std::string outermost(vector<std::string> const& names, bool (*is_one)(std::string_view)) {
     std::string match;
     auto const parts = [](std::string const& name) { return std::ranges::count(name, '.'); };
@@ -84,7 +84,8 @@ inline bool names_output_layer(alias_map const& aliases, std::string const& key)
            });
 }
 
-/// An output layer that is a separate tensor beside word embeddings; empty if there is none.
+/// The key of an output layer that is a separate tensor beside word embeddings; empty if there is
+/// none.
 inline std::string separate_output_layer(mapping const& program, alias_map const& aliases) {
     if (std::ranges::none_of(program.outputs(), [](mapping_output const& output) {
             return is_word_embedding(output.key);
@@ -97,9 +98,8 @@ inline std::string separate_output_layer(mapping const& program, alias_map const
     return {};
 }
 
-/// An output layer that is another name of a tensor, or has another name. Or an output layer that
-/// is not written, if a copy of it is written, or word embeddings made from it. Empty if there is
-/// none.
+/// The key of an output layer that is an alias or has an alias. Or the key of an output layer that
+/// is not written, if its copy is written, or word embeddings made of it. Empty if there is none.
 inline std::string tied_output_layer(mapping const& program, alias_map const& aliases) {
     for (auto const& [alias, key] : aliases)
         for (std::string const& name : {alias, key})
@@ -122,7 +122,7 @@ inline std::string tied_output_layer(mapping const& program, alias_map const& al
     return {};
 }
 
-/// Makes all flags of a `config.json` true for an output layer.
+/// Corrects all flags of a `config.json` for an output layer.
 inline void correct_config(tied_names& names, std::string text, vector<tie_flag> const& flags,
                            std::pair<std::string, bool> const& layer) {
     auto const& [key, is_tied] = layer;
@@ -141,7 +141,7 @@ inline void correct_config(tied_names& names, std::string text, vector<tie_flag>
                                 is_tied ? "' has no tensor" : "' is a separate tensor"));
 }
 
-/// Notes the copies of an output layer that both are written since the `config.json` lacks the
+/// Notes a copy of an output layer that is written as a tensor, since the `config.json` lacks the
 /// flag.
 inline void note_open_copies(tied_names& names, checkpoint const& source, mapping const& program,
                              convert_options const& options) {

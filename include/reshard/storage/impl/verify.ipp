@@ -9,7 +9,7 @@
 
 namespace reshard::detail {
 
-/// The shards with digests that process `rank` of `size` compares.
+/// The shards with digests that process `rank` of `size` verifies.
 inline vector<shard_place> shards_to_verify(checkpoint const& source, int rank, int size) {
     vector<shard_place> shard_places;
     auto const files = united(source);

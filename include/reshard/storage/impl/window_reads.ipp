@@ -14,7 +14,7 @@
 
 namespace reshard::detail {
 
-/// The span of elements that some parts read.
+/// The span of the elements that `parts` read.
 inline loop_span span_of(std::span<window_part const> parts) {
     loop_span full_span = span_of(parts.front().loop, source_of_loop);
     for (window_part const& part : parts.subspan(1)) {
@@ -24,8 +24,8 @@ inline loop_span span_of(std::span<window_part const> parts) {
     return full_span;
 }
 
-/// Non-temporal if all loops together write more than caches hold. Such stores do not read the
-/// bytes that they overwrite.
+/// Non-temporal stores if all loops together write more bytes than the caches hold. Such stores do
+/// not read the overwritten bytes.
 inline stores stores_of(vector<stored_loop> const& loops) {
     index_t bytes = 0;
     for (stored_loop const& loop : loops)

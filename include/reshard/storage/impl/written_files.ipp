@@ -28,7 +28,7 @@ RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written) {
 }
 
 /// The position of a file's header in the first file of a delta. For the index after the last file,
-/// it is the position of the chunks.
+/// the position of the chunks.
 inline std::uint64_t header_position(checkpoint_plan const& plan, holder_t file) {
     std::uint64_t position = delta_data_offset;
     for (holder_t i = 0; i < file; ++i)
@@ -49,7 +49,7 @@ RESHARD_DECL std::string written_files::own_delta_file() const {
     return delta_file_name(static_cast<std::size_t>(process_));
 }
 
-/// Opens a file of a delta, which grows as it is written.
+/// Opens a file of a delta. The file grows as it is written.
 RESHARD_DECL std::unique_ptr<file_store::output>
 written_files::open_delta(std::string const& name) {
     delta_files_.insert(name);
@@ -112,7 +112,7 @@ RESHARD_DECL void written_files::put_changed(shard_place shard_place, std::uint6
     }
 }
 
-/// Appends to this process's bytes, and returns the position.
+/// Appends a chunk to this process's file of a delta, and returns its position.
 RESHARD_DECL std::uint64_t written_files::append(std::span<std::byte const> chunk) {
     if (!changes_) {
         changes_ = open_delta(own_delta_file());
@@ -127,7 +127,7 @@ RESHARD_DECL std::uint64_t written_files::append(std::span<std::byte const> chun
     return position;
 }
 
-/// Takes the digest of bytes that were just written, while they are in a near cache.
+/// Writes a chunk and returns its digest. Takes the digest while the bytes are in a near cache.
 RESHARD_DECL std::uint64_t written_files::put_chunk(checkpoint_shard const& shard,
                                                     std::uint64_t begin,
                                                     std::span<std::byte const> chunk) {
@@ -207,7 +207,7 @@ public:
         ends_[0] = header_position(plan, static_cast<holder_t>(plan.headers.size()));
     }
 
-    /// Notes the end of a process's file.
+    /// Extends the known size of a process's file by a run.
     void measure(std::size_t process, written_run const& run) {
         for (std::size_t i = 0; i < run.positions.size(); ++i)
             if (run.positions[i] != unchanged_chunk) {
@@ -218,7 +218,7 @@ public:
 
     /// Numbers the files that the processes have written.
     ///
-    /// \pre all runs were measured
+    /// \pre `measure` was called for all runs
     void number() {
         for (std::size_t process = 0; process < ends_.size(); ++process) {
             numbers_[process] = static_cast<std::uint32_t>(delta_.files.size());
@@ -255,7 +255,7 @@ public:
     }
 
 private:
-    /// Bytes of a file, and their position.
+    /// A run of bytes of a file, and its position in a source.
     struct piece {
         holder_t file = 0;
         byte_run bytes;
@@ -267,14 +267,14 @@ private:
         return plan_.metadata.files[shard.file].chunk_bytes;
     }
 
-    /// The position of chunk `i` of a run in its file.
+    /// The bytes of chunk `i` of a run, in its file.
     byte_run chunk_of(written_run const& run, std::size_t i) const {
         checkpoint_shard const& shard = plan_.metadata.tensors[run.tensor].shards[run.shard];
         std::uint64_t const begin = shard.begin + (run.first_chunk + i) * chunk_bytes(shard);
         return {begin, std::min(begin + chunk_bytes(shard), shard.end)};
     }
 
-    /// Adds bytes of the base's file `file` from `position` on.
+    /// Adds unchanged bytes, which the base has in file `file` from `position` on.
     void add_unchanged(holder_t own, byte_run bytes, holder_t file, std::uint64_t position) {
         auto const& runs = base_.runs(file);
         auto run = std::ranges::upper_bound(runs, position, {}, &delta_run::end);
@@ -316,15 +316,15 @@ private:
     checkpoint_plan const& plan_;
     delta_base const& base_;
     record_delta delta_;
-    vector<std::uint64_t> ends_;                      ///< by process, of its file; 0: it has none
-    vector<std::uint32_t> numbers_;                   ///< by process, of its file
-    std::map<std::uint32_t, std::uint32_t> of_bases_; ///< numbers of the base's sources
+    vector<std::uint64_t> ends_;    ///< the size of each process's file; 0: no file
+    vector<std::uint32_t> numbers_; ///< the number of each process's file
+    std::map<std::uint32_t, std::uint32_t> of_bases_; ///< numbers here of the base's sources
     vector<piece> pieces_;
 };
 
-/// The delta's part of the record, from the chunks that all processes have written.
+/// The delta's part of the record, made from the runs of all processes.
 ///
-/// \pre together the runs contain each chunk exactly once
+/// \pre the runs contain each chunk exactly once
 inline record_delta delta_of(checkpoint_plan const& plan, vector<vector<written_run>> const& runs,
                              delta_base const& base) {
     delta_runs delta_runs(plan, base, runs.size());
@@ -347,7 +347,7 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
     auto const digests = digests_by_file(plan, runs);
     if (!base)
         return seal(plan, digests, salt, facts);
-    // A save without changes is still a separate save: it needs the base.
+    // The salt names the base: a delta without changes has another id than its base.
     return seal(plan, digests, "delta of " + base->save() + std::string(salt), facts,
                 delta_of(plan, runs, *base));
 }

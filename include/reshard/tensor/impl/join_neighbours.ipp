@@ -16,7 +16,7 @@
 
 namespace reshard::detail {
 
-/// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
+/// Joins shards along each axis, the last axis first: blocks become rows, and rows become panels.
 class neighbour_joiner {
 public:
     explicit neighbour_joiner(vector<joined_shard> shards) : shards_(std::move(shards)) {
@@ -39,8 +39,8 @@ public:
 private:
     using shard = const_local_shard;
 
-    /// Joins shards that were added one after the other, without sorting: also blocks at equal
-    /// distances. There may be a million of them.
+    /// Joins shards in the order in which they were added, without sorting. Also joins regularly
+    /// spaced blocks, of which there may be a million.
     void join_in_order() {
         for (std::size_t before = shards_.size() + 1; shards_.size() < before;) {
             before = shards_.size();
@@ -51,7 +51,8 @@ private:
         }
     }
 
-    /// Joins each shard with the one before it if `are_joined(before, shard, axis)`.
+    /// Joins each shard with the previous shard if `are_joined(previous, shard, axis)` returns
+    /// true.
     void join(auto const& are_joined, std::size_t axis) {
         std::size_t last = 0;
         for (std::size_t next = 1; next < shards_.size(); ++next)
@@ -64,21 +65,22 @@ private:
                       shards_.end());
     }
 
-    /// Orders shards so that the shards of one row along the axis are together, by their position
-    /// in the row.
+    /// Orders shards such that all shards of a row along the axis follow each other, by their
+    /// position in the row.
     static bool comes_before(shard const& a, shard const& b, std::size_t axis) {
         if (int const order = a.descriptor.key.compare(b.descriptor.key))
             return order < 0;
         box const row_a = row_of(a, axis), row_b = row_of(b, axis);
         if (row_a.offset != row_b.offset)
-            return std::ranges::lexicographical_compare(row_a.offset, row_b.offset);
+            return row_a.offset < row_b.offset;
         if (row_a.shape != row_b.shape)
-            return std::ranges::lexicographical_compare(row_a.shape, row_b.shape);
+            return row_a.shape < row_b.shape;
         return std::pair(line_of(a, axis), offset(a, axis)) <
                std::pair(line_of(b, axis), offset(b, axis));
     }
 
-    /// Equal for all shards of a row: their position on the other axes.
+    /// Identifies the row of a shard by its region on the other axes. All shards of a row have the
+    /// same result.
     static box row_of(shard const& current_shard, std::size_t axis) {
         box row = current_shard.descriptor.region;
         if (axis < row.ndim())
@@ -92,23 +94,25 @@ private:
                    : 0;
     }
 
-    /// The address that the tensor's first element along the axis would have. It is equal for
-    /// neighbours in one array, so that copies in other arrays do not come between them.
+    /// The address that the tensor's first element along the axis would have in the shard's array.
+    /// Shards of one array have the same result, so that sorting does not put shards of other
+    /// arrays between them.
     static std::uintptr_t line_of(shard const& current_shard, std::size_t axis) {
         return axis < current_shard.tensor.ndim()
                    ? address_of(current_shard.tensor, axis, -offset(current_shard, axis))
                    : 0;
     }
 
-    /// True if `next` goes on along the axis in the tensor and in memory.
+    /// True if `next` continues `first` along the axis, in the tensor and in memory.
     static bool is_neighbour(shard const& first, shard const& next, std::size_t axis) {
         return are_in_row(first, next, axis) && !cycle_along(first, axis) &&
                next.descriptor.region.offset[axis] == first.descriptor.region.end(axis) &&
                is_behind(first.tensor, next.tensor, axis);
     }
 
-    /// True if `next` is the next block of `first` in memory. Two blocks of the same extent decide
-    /// how far apart all of them are; the last one may be shorter.
+    /// True if `next` is the block after `first`, and follows it in memory. The first two blocks
+    /// must have the same extent; they determine the distance between blocks. The last block may be
+    /// shorter.
     static bool is_next_block(shard const& first, shard const& next, std::size_t axis) {
         if (!are_in_row(first, next, axis) || !is_behind(first.tensor, next.tensor, axis))
             return false;
@@ -121,15 +125,16 @@ private:
                apart == a.shape[axis] - cycle->block + cycle->period;
     }
 
-    /// True if both are parts of one row of a tensor, and `next` is no blocks along it.
+    /// True if both shards belong to one row of a tensor, and `next` does not consist of blocks
+    /// along it.
     static bool are_in_row(shard const& first, shard const& next, std::size_t axis) {
         shard_descriptor const &a = first.descriptor, &b = next.descriptor;
         if (a.flat || b.flat || axis >= a.region.ndim() || is_empty(a.region) || is_empty(b.region))
             return false;
         axis_cycle const* const cycle = cycle_along(first, axis);
         return !cycle_along(next, axis) && a.cycles.size() - (cycle ? 1 : 0) == b.cycles.size() &&
-               std::ranges::includes(a.cycles, b.cycles) && a.dtype == b.dtype &&
-               row_of(first, axis) == row_of(next, axis) && a.key == b.key &&
+               std::includes(a.cycles.begin(), a.cycles.end(), b.cycles.begin(), b.cycles.end()) &&
+               a.dtype == b.dtype && row_of(first, axis) == row_of(next, axis) && a.key == b.key &&
                a.global_shape == b.global_shape;
     }
 
@@ -148,7 +153,7 @@ private:
                address_of(first, axis, first.shape[axis]) == address_of(next, axis, 0);
     }
 
-    /// True if 64 bits count the bytes from the first element to after the last one of both.
+    /// True if the bytes of both together, along the axis, fit 64 bits.
     static bool is_countable(const_tensor_view const& first, const_tensor_view const& next,
                              std::size_t axis) {
         index_t const limit = std::numeric_limits<index_t>::max() / bits(first.dtype) /
@@ -156,7 +161,7 @@ private:
         return -limit < first.strides[axis] && first.strides[axis] < limit;
     }
 
-    /// The address that element `index` along the axis has, or would have.
+    /// The address of element `index` along the axis; the element need not exist.
     static std::uintptr_t address_of(const_tensor_view const& elements, std::size_t axis,
                                      index_t index) {
         auto const size = static_cast<std::uintptr_t>(bits(elements.dtype) / 8);

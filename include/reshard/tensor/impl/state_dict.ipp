@@ -25,21 +25,21 @@ RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view c
                  expected[axis], " in a tensor of extent ", elements.shape[axis]);
 }
 
-/// The axis along which shards fill an array one after the other: the first axis along which a
-/// shard does not have the array's extent.
+/// The axis along which several shards fill an array one after the other. It is the first axis
+/// along which a shard has another extent than the array.
 ///
-/// \pre there are several shards, all with the array's number of axes
+/// \pre there are several shards, and each has the array's number of axes
 inline std::size_t stacked_axis(vector<shard_descriptor> const& shards, index_vector const& shape) {
     std::size_t axis = 0;
     while (axis + 1 < shape.size() &&
-           std::ranges::all_of(shards, [&](shard_descriptor const& shard) {
+           std::all_of(shards.begin(), shards.end(), [&](shard_descriptor const& shard) {
                return local_shape(shard)[axis] == shape[axis];
            }))
         ++axis;
     return axis;
 }
 
-/// Refuses an array that several shards do not fill one after the other along an axis.
+/// Throws if several shards do not fill an array one after the other along an axis.
 inline void check_stacked(vector<shard_descriptor> const& shards, std::size_t along,
                           index_vector const& shape) {
     index_vector expected = local_shape(shards.front());
@@ -56,7 +56,7 @@ inline void check_stacked(vector<shard_descriptor> const& shards, std::size_t al
     }
 }
 
-/// Refuses an array with elements if the rank holds none.
+/// Throws if an array has elements although the rank holds no elements.
 inline void check_none(std::string_view key, index_t rank, const_tensor_view const& local) {
     for (std::size_t axis = 0; axis < local.shape.size(); ++axis)
         if (element_count(local.shape) > 0)

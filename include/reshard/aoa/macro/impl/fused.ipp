@@ -23,7 +23,7 @@
 
 namespace reshard::aoa::detail {
 
-/// `[512, 16]`.
+/// For example `[512, 16]`.
 inline std::string extents_text(vector<index_t> const& extents) {
     std::string text = "[";
     for (index_t const extent : extents)
@@ -31,7 +31,7 @@ inline std::string extents_text(vector<index_t> const& extents) {
     return text + ']';
 }
 
-/// The statement of a fused macro, which knows how it should have been written.
+/// A statement with a fused macro. Its errors show the form of the macro.
 class fused_statement {
 public:
     fused_statement(macro_context& context, statement const& statement, std::string_view word,
@@ -44,7 +44,7 @@ public:
              .is_axis_assumed = !find_attribute(context.code, statement, "axis")});
     }
 
-    /// Refuses attributes that are none of these and not the macro's own word.
+    /// Refuses attributes other than `others` and the macro's own word.
     void allow(std::initializer_list<std::string_view> others) const {
         for (attribute const& each_attribute : context_.code.attributes(one_)) {
             bool const known = each_attribute.word == word_ ||
@@ -61,7 +61,7 @@ public:
         }
     }
 
-    /// The number of that word, or std::nullopt.
+    /// The number of the attribute with this word, or std::nullopt.
     std::optional<index_t> number(std::string_view word) const {
         attribute const* const attribute = find_attribute(context_.code, one_, word);
         if (!attribute)
@@ -72,7 +72,7 @@ public:
         return *value;
     }
 
-    /// The number that has two words: `name` and its older `other`.
+    /// The number of the attribute `name`, or of its older word `other`.
     index_t heads(std::string_view name, std::string_view other) const {
         auto const value = number(name), older = number(other);
         if (!value && !older)
@@ -85,7 +85,7 @@ public:
         return index;
     }
 
-    /// The extents of `sizes`, one for each of the tensors.
+    /// The extents in the attribute `sizes`.
     vector<index_t> sizes() const {
         attribute const* const attribute = find_attribute(context_.code, one_, "sizes");
         if (!attribute)
@@ -97,16 +97,16 @@ public:
         }
     }
 
-    /// The axis along which the macro cuts and joins: 1 if the statement names none, which errors
-    /// say.
+    /// The axis along which the macro cuts and joins. It is 1 if the statement has no `axis`;
+    /// errors mention this default.
     index_t axis() const { return number("axis").value_or(1); }
 
-    /// Throws an error about the statement; `why` follows the macro's word.
+    /// Throws an error about the statement; `why` follows the macro's word in the message.
     [[noreturn]] void refuse(std::string const& why, text_span where) const {
         fail_in(one_, {errc::bad_macro, words(word_, ' ', why, "; the form is  ", form_), where});
     }
 
-    /// Refuses a number of names that no form of the macro has, and a result that occurs twice.
+    /// Refuses numbers of names that the macro does not support, and a result that occurs twice.
     void check_form(bool is_known) const {
         if (!is_known)
             refuse(words("has ", one_.left, " names on the left and ", one_.right, " on the right"),
@@ -119,7 +119,7 @@ public:
                    again->where);
     }
 
-    /// Into how many parts the tensors that the first left and the first right name mean are cut.
+    /// The numbers of parts of the tensors for the first name on the left and on the right.
     index_t left_parts() const { return parts(true, 0, &part_counter::before); }
     index_t right_parts() const { return parts(false, one_.left, &part_counter::after); }
 
@@ -133,13 +133,13 @@ public:
 
     bool runs_backwards() const { return context_.options.reverse; }
 
-    /// A temporary that would be called `preferred`.
+    /// A temporary with the preferred name `preferred`.
     name fresh(std::string const& preferred) const {
         context_.count(one_, 1, preferred.size());
         return context_.code.make_fresh(preferred, one_.where);
     }
 
-    /// `count` temporaries: `prefix0`, `prefix1`, ...
+    /// Makes `count` temporaries: `prefix0`, `prefix1`, ...
     vector<name> pieces(std::string const& prefix, index_t count) const {
         auto const names = static_cast<std::size_t>(count);
         context_.spend(one_, context_.names, names);
@@ -154,14 +154,14 @@ public:
     name right(std::size_t i) const { return context_.code.right(one_)[i]; }
     std::string text(name const& of) const { return std::string(context_.code.text(of)); }
 
-    /// Gives the splits and concats that follow the extents of their operands; none: they say
-    /// no extents.
+    /// Sets the attribute `sizes` of the splits and concats that follow; they get none if `sizes`
+    /// is empty.
     void set_sizes(vector<index_t> sizes) {
         sizes_ = std::move(sizes);
         like_is_ready_ = false;
     }
 
-    /// Appends `from -> to, axis=...`: a split, a concat, or a plain renaming of one to one.
+    /// Appends `from -> to, axis=...`: a split, a concat, or a rename of a single tensor.
     void append(vector<statement>& expanded, std::span<name const> from, std::span<name const> to) {
         if (!like_is_ready_) {
             vector<attribute> list{{"axis", axis(), '"', {}}};
@@ -174,7 +174,7 @@ public:
     }
 
     /// Appends the statement that makes a fused tensor with one block for each rank, or takes it
-    /// apart; the latter makes it when the program runs backwards.
+    /// apart. The latter makes the tensor if the program runs backwards.
     void append_fused(vector<statement>& expanded, std::span<name const> from,
                       std::span<name const> to, index_t blocks) {
         origin origin = context_.code.origin(like_.origin);
@@ -187,7 +187,8 @@ public:
         like_.origin = plain;
     }
 
-    /// Appends the split of a tensor into pieces; one that the user has named is fused.
+    /// Appends the split of a tensor into pieces. If `from` is the user's only operand, it is
+    /// fused.
     void append_split(vector<statement>& expanded, name const& from, std::span<name const> pieces,
                       index_t blocks) {
         if (one_.left == 1)
@@ -200,8 +201,8 @@ private:
     using question = std::optional<index_t> (part_counter::*)(statement const&, std::uint32_t,
                                                               index_t) const;
 
-    /// The answer for name number `i`; 1 if it is not known, with a warning if its tensors are
-    /// known.
+    /// The number of parts for name number `i`. If it is unknown, it is 1, with a warning if the
+    /// tensors of the side are known.
     index_t parts(bool left, std::uint32_t i, question ask) const {
         catalog const* const keys = left ? context_.left : context_.right;
         if (!keys)
@@ -224,7 +225,8 @@ private:
         return 1;
     }
 
-    /// ` (did you mean 'axis'?)`: of these words, or of all that there are.
+    /// For example ` (did you mean 'axis'?)`, from these words, or else from all words of the
+    /// language.
     static std::string meant(std::string_view word,
                              std::initializer_list<std::string_view> others) {
         std::string const question = did_you_mean(word, others);
@@ -246,16 +248,16 @@ RESHARD_DECL bool is_fused(macro_context const& context, statement const& statem
     return statement.attributes != 0 && find_attribute(context.code, statement, word) != nullptr;
 }
 
-/// The numbers of heads: of the queries, and of the keys (the same as of the values).
+/// The number of query heads, and the number of key heads, which is also the number of value heads.
 struct head_counts {
     index_t query;
     index_t key;
 };
 
-/// The numbers of heads that a statement of `fused_qkv` or `fused_qkv_old` names.
+/// The numbers of heads in a statement of `fused_qkv` or `fused_qkv_old`.
 ///
-/// \throws failed_statement with errc::bad_macro for one that is missing, said twice or no multiple
-///         of the other, and for another attribute
+/// \throws failed_statement with errc::bad_macro for a number that is missing, given twice or not a
+///         multiple of the other number, and for any other attribute
 inline head_counts read_heads(fused_statement const& fused) {
     fused.allow({"axis", "num_heads", "num_q_heads", "num_key_value_groups", "num_kv_heads"});
     head_counts const heads{fused.heads("num_heads", "num_q_heads"),
@@ -267,8 +269,8 @@ inline head_counts read_heads(fused_statement const& fused) {
     return heads;
 }
 
-/// The heads in the order of the fused tensor, cut into `groups`: of each group its queries, its
-/// keys, its values.
+/// The heads in the order of the fused tensor, for `groups` groups. Each group has its queries,
+/// then its keys, then its values.
 inline vector<name> qkv_order(vector<name> const (&heads)[3], std::size_t groups) {
     vector<name> order;
     for (std::size_t group = 0; group < groups; ++group)
@@ -280,7 +282,7 @@ inline vector<name> qkv_order(vector<name> const (&heads)[3], std::size_t groups
     return order;
 }
 
-/// Refuses parts of which some would have a key head more than others.
+/// Refuses a number of parts that does not divide the number of key heads.
 inline void check_parts(fused_statement const& fused, head_counts count, index_t parts,
                         std::string_view side) {
     if (count.key % parts != 0)
@@ -289,8 +291,8 @@ inline void check_parts(fused_statement const& fused, head_counts count, index_t
                      {});
 }
 
-/// Appends the statements of one macro. It has three names on the left if it `fuses`, and three on
-/// the right if it `parts_it`.
+/// Appends the statements of one macro. The macro has three names on the left if it `fuses`, and
+/// three names on the right if it `parts_it`.
 inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses, bool parts_it,
                            vector<statement>& expanded) {
     index_t const source = fuses ? 1 : fused.left_parts();
@@ -301,7 +303,7 @@ inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses
                                    fused.pieces("fused_qkv_old_tmp.K_", count.key),
                                    fused.pieces("fused_qkv_old_tmp.V_", count.key)};
     name from = fused.left(0);
-    bool const cuts_each = fuses && fused.runs_backwards(); // so that heads give the extents
+    bool const cuts_each = fuses && fused.runs_backwards(); // then the heads determine the extents
     for (std::size_t i = 0; cuts_each && i < 3; ++i) {
         name const projection = fused.left(i);
         fused.append(expanded, {&projection, 1}, heads[i]);

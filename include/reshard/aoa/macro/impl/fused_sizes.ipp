@@ -16,12 +16,13 @@
 #include <utility>
 
 /// \file
-/// The macros whose parts have an equal share of each tensor: `fused_ffn` for two equal tensors,
-/// `fused` for any number and extents.
+/// Macros for fused tensors in which each part has an equal share of each member: `fused_ffn` for
+/// two equal members, `fused` for members of any number and extents.
 
 namespace reshard::aoa::detail {
 
-/// The pieces as they lie in a tensor of `parts` parts: of each part first the gate, then the up.
+/// The pieces in the order of a tensor with `parts` parts. Each part has its gate pieces, then its
+/// up pieces.
 inline vector<name> ffn_order(std::span<name const> gate, std::span<name const> up, index_t parts) {
     vector<name> order;
     std::size_t const step = gate.size() / static_cast<std::size_t>(parts);
@@ -33,7 +34,7 @@ inline vector<name> ffn_order(std::span<name const> gate, std::span<name const> 
     return order;
 }
 
-/// `lcm`, or a refusal if it would be absurdly large.
+/// The least common multiple; refuses an excessive number.
 inline index_t common_pieces(fused_statement const& fused, index_t source, index_t target) {
     index_t const step = source / std::gcd(source, target);
     if (step > 1'000'000'000 / target)
@@ -43,7 +44,7 @@ inline index_t common_pieces(fused_statement const& fused, index_t source, index
     return step * target;
 }
 
-/// The statements of one macro that has `left` and `right` names.
+/// Appends the statements of one macro with `left` and `right` names on its sides.
 inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t right,
                        vector<statement>& expanded) {
     index_t const source = left == 1 ? fused.left_parts() : 1;
@@ -81,9 +82,9 @@ RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& curr
     expand_ffn(fused, current_statement.left, current_statement.right, expanded);
 }
 
-/// The extents of the tensors that a statement of `fused` names.
+/// The extents of the members in a `fused` statement.
 ///
-/// \throws failed_statement with errc::bad_macro if they are not one for each tensor
+/// \throws failed_statement with errc::bad_macro if not every member has an extent
 inline vector<index_t> read_sizes(fused_statement const& fused, statement const& statement) {
     fused.allow({"axis", "sizes"});
     fused.check_form(statement.left == 1 || statement.right == 1);
@@ -102,7 +103,7 @@ inline vector<index_t> read_sizes(fused_statement const& fused, statement const&
     return sizes;
 }
 
-/// Refuses extents of which the parts of a side would not get equal shares.
+/// Refuses extents that do not divide into the parts of a side.
 inline void check_shares(fused_statement const& fused, vector<index_t> const& sizes, index_t parts,
                          std::string_view side) {
     for (std::size_t i = 0; i < sizes.size(); ++i)
@@ -113,12 +114,12 @@ inline void check_shares(fused_statement const& fused, vector<index_t> const& si
                          {});
 }
 
-/// The tensors of a `fused` statement, each in `pieces` pieces.
+/// The members of a `fused` statement, each in the same number of pieces.
 struct fused_members {
-    vector<vector<name>> pieces; ///< of each
-    vector<index_t> sizes;       ///< of a piece of each
+    vector<vector<name>> pieces; ///< by member
+    vector<index_t> sizes;       ///< extent of a piece, by member
 
-    /// All pieces as they lie in a tensor of `parts` parts, with their extents.
+    /// All pieces in the order of a tensor with `parts` parts, with their extents.
     std::pair<vector<name>, vector<index_t>> order(index_t parts) const {
         std::pair<vector<name>, vector<index_t>> pair;
         std::size_t const step = pieces[0].size() / static_cast<std::size_t>(parts);
@@ -133,7 +134,7 @@ struct fused_members {
     }
 };
 
-/// The statements of one macro, whose tensors have these extents.
+/// Appends the statements of one macro whose members have these extents.
 inline void expand_members(fused_statement& fused, statement const& current_statement,
                            vector<index_t> const& sizes, vector<statement>& expanded) {
     index_t const source = current_statement.left == 1 ? fused.left_parts() : 1;

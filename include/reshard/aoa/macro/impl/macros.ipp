@@ -21,7 +21,7 @@
 
 namespace reshard::aoa::detail {
 
-/// A name of the remaining segments: a text if they are all text.
+/// Makes a name from the remaining segments. It is a text if there is only one, and that is text.
 inline name make_name(program& code, vector<segment> segments, name const& like) {
     bool const text = segments.size() == 1 && segments[0].kind == segment::kind_type::text;
     name name = text ? code.make_text(segments[0].text, like.where)
@@ -37,8 +37,8 @@ inline void append_text(vector<segment>& segments, std::string_view text) {
     segments.back().text += text;
 }
 
-/// A statement in which the names that `append(i, names)` appends replace each name, number `i`,
-/// with a segment of a kind.
+/// Replaces each name that has a segment of a kind by the names that `append(i, names)` appends for
+/// name number `i`.
 inline statement with_names(macro_context& context, statement const& statement,
                             segment::kind_type kind, std::string_view macro, auto&& append) {
     vector<name> names;
@@ -91,7 +91,7 @@ RESHARD_DECL void expand_array(macro_context& context, statement const& current_
         with_names(context, current_statement, segment::kind_type::array, "[a:b]", append));
 }
 
-/// Refuses a wrong name with a star, before any key is examined.
+/// Refuses an invalid name with a star, before any keys are compared.
 inline void check_star(macro_context const& context, statement const& statement,
                        std::size_t which) {
     name const& starred = context.code.names(statement)[which];
@@ -111,13 +111,13 @@ inline void check_star(macro_context const& context, statement const& statement,
                      unknown_keys_text(context)));
 }
 
-/// The names with a star of one side of all statements, and the keys that they match.
+/// The names with a star on one side of all statements, and their matching keys.
 struct star_side {
     pattern_index index;
-    std::unordered_map<std::uint32_t, std::size_t> patterns; ///< by the index of the name
+    std::unordered_map<std::uint32_t, std::size_t> patterns; ///< by index in the program
 };
 
-/// Adds the names with a star of one statement to their side.
+/// Adds a statement's names with a star to their sides.
 inline void collect_stars(macro_context const& context, statement const& statement,
                           star_side (&sides)[2]) {
     auto const is_starred = [&](std::uint32_t i) {
@@ -139,7 +139,7 @@ inline void collect_stars(macro_context const& context, statement const& stateme
     }
 }
 
-/// Reports that no key matches name number `i` of a statement, which has a star.
+/// Throws because no key matches name number `i` of a statement, which has a star.
 [[noreturn]] inline void fail_on_no_match(macro_context& context, statement const& statement,
                                           std::uint32_t i) {
     name const starred = context.code.names(statement)[i];
@@ -156,7 +156,7 @@ inline void collect_stars(macro_context const& context, statement const& stateme
              starred.where});
 }
 
-/// The names that replace name number `i` of a statement, which has a star.
+/// Appends the names that replace name number `i` of a statement, which has a star.
 inline void append_matches(macro_context& context, statement const& statement, std::uint32_t i,
                            star_side& side, vector<name>& names) {
     name const starred = context.code.names(statement)[i];
@@ -168,7 +168,7 @@ inline void append_matches(macro_context& context, statement const& statement, s
         names.push_back(context.code.make_text(match.key, starred.where));
 }
 
-/// A statement with the keys that its stars match.
+/// Replaces the stars of a statement by the matching keys.
 inline statement expand_stars(macro_context& context, statement const& statement,
                               star_side (&sides)[2]) {
     auto const append = [&](std::uint32_t i, vector<name>& names) {
@@ -177,13 +177,13 @@ inline statement expand_stars(macro_context& context, statement const& statement
     return with_names(context, statement, segment::kind_type::star, "*", append);
 }
 
-/// Appends a removal or an addition for each key that the star of one matches.
+/// Appends a removal or an addition for each key that matches the star of a removal or addition.
 inline void append_bare(macro_context& context, statement const& current_statement,
                         star_side (&sides)[2], vector<statement>& expanded) {
     statement const statement = expand_stars(context, current_statement, sides);
     bool const removes = is_removal(context.code, current_statement);
     auto const keys = removes ? context.code.left(statement) : context.code.right(statement);
-    vector<name> const starred(keys.begin(), keys.end()); // new names move the program's
+    vector<name> const starred(keys.begin(), keys.end()); // a copy, since new names move the span
     name const nothing =
         removes ? context.code.right(statement)[0] : context.code.left(statement)[0];
     for (name const& key : starred)
@@ -219,7 +219,7 @@ RESHARD_DECL void expand_star(macro_context& context, vector<statement>& stateme
     statements = expand_in_order(context, statements.size(), expand);
 }
 
-/// Refuses `_^T`, `x^T -> _`, and `x^T` right of the arrow.
+/// Refuses `_^T`, `x^T -> _`, and `x^T` on the right of the arrow.
 inline void check_transposed(macro_context const& context, statement const& statement) {
     bool const is_removed = is_removal(context.code, statement);
     for (name const& each_name : context.code.names(statement)) {
@@ -241,7 +241,7 @@ inline void check_transposed(macro_context const& context, statement const& stat
                  target.where});
 }
 
-/// Expands statements one after the other.
+/// Replaces the transposes in statements, one statement after the other.
 class transposer {
 public:
     explicit transposer(macro_context& context)
@@ -249,7 +249,7 @@ public:
           reversed_(context.code.make_attributes({{"permute", std::string("[]"), '"', {}}})),
           temporaries_(context.code.text_count()) {}
 
-    /// Makes room for what will be made of the statements.
+    /// Reserves memory for the new statements.
     void reserve(vector<statement> const& statements) {
         std::size_t names = 0, temporaries = 0, characters = 0;
         for (statement const& statement : statements) {
@@ -266,7 +266,7 @@ public:
                                     std::min(characters, context_.characters.left()));
     }
 
-    /// Appends a statement, after statements that transpose its operands.
+    /// Appends a statement, after new statements that transpose its operands.
     void expand(statement const& current_statement, vector<statement>& expanded) {
         check_transposed(context_, current_statement);
         auto const written = context_.code.names(current_statement);
@@ -286,10 +286,10 @@ public:
 private:
     struct temporary {
         name called;
-        std::uint32_t statement = 0; ///< that has it; none is number 0
+        std::uint32_t statement = 0; ///< the statement that uses it; numbers start at 1
     };
 
-    /// The replacement of `x^T`: the first time in a statement, after `x -> temporary,
+    /// The temporary that replaces `x^T`. The first time in a statement, appends `x -> temporary,
     /// permute="[]"`.
     name temporary_for(name const& transposed, statement const& like, vector<statement>& expanded) {
         temporary& new_temporary = temporaries_[transposed.id];
@@ -307,10 +307,10 @@ private:
     }
 
     macro_context& context_;
-    std::uint32_t reversed_; ///< the attributes of a statement that transposes
+    std::uint32_t reversed_; ///< number of the attributes `permute="[]"`
     std::uint32_t statement_ = 0;
-    vector<temporary> temporaries_; ///< by the text of their operands
-    vector<name> names_;            ///< of the statement that is expanded
+    vector<temporary> temporaries_; ///< by text number of the operand
+    vector<name> names_;            ///< names of the current statement
 };
 
 RESHARD_DECL void expand_transpose(macro_context& context, vector<statement>& statements) {

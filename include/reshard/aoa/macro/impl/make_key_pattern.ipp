@@ -22,7 +22,7 @@ RESHARD_DECL std::string quoted_name(std::string_view text) {
     return quote + std::string(text) + quote;
 }
 
-/// Whether the text `behind` a placeholder would be read as a shift.
+/// Whether the text `behind` a placeholder would be parsed as the placeholder's shift.
 constexpr bool is_shift(std::string_view behind) {
     std::size_t const sign = behind.find_first_not_of(" \t");
     if (sign == std::string_view::npos || (behind[sign] != '+' && behind[sign] != '-'))
@@ -31,7 +31,7 @@ constexpr bool is_shift(std::string_view behind) {
     return digit != std::string_view::npos && is_digit(behind[digit]);
 }
 
-/// Whether the text `behind` a placeholder would be read as more of it: of its name, or as a shift.
+/// Whether the text `behind` a placeholder would be parsed as a part of its name, or as its shift.
 constexpr bool goes_on(std::string_view placeholder, std::string_view behind) {
     auto const is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
     if (is_shift(behind))
@@ -44,8 +44,8 @@ constexpr bool goes_on(std::string_view placeholder, std::string_view behind) {
     return is_digit(behind[0]) || is_capital(behind[0]) || is_word;
 }
 
-/// The shift of a placeholder; `+0` if the following text `behind` would continue its name, and all
-/// nine digits if it would continue the number.
+/// The shift of a placeholder as text. It is `+0` if the text `behind` would otherwise continue the
+/// name. It has nine digits if that text would continue the number.
 inline std::string shift_text(segment const& placeholder, std::string_view behind) {
     index_t const shift = placeholder.first;
     if (shift == 0 && !goes_on(placeholder.text, behind))
@@ -56,8 +56,7 @@ inline std::string shift_text(segment const& placeholder, std::string_view behin
     return (shift < 0 ? '-' : '+') + std::string(zeros, '0') + digits;
 }
 
-/// A segment as it has to be written before the text `behind`, without the quotes that its name may
-/// need.
+/// A segment as a program has to spell it before the text `behind`, without quotes around the name.
 inline std::string segment_text(segment const& segment, std::string_view behind) {
     switch (segment.kind) {
     case segment::kind_type::text: return segment.text;

@@ -13,8 +13,7 @@
 
 namespace reshard::aoa::detail {
 
-/// The keys of its side that name `i` of a statement is made of, or becomes, as far as they are
-/// known.
+/// The known keys that name number `i` of a statement is made from, or becomes.
 inline vector<reached_key> keys_of(macro_context& context, statement const& statement,
                                    std::uint32_t i, index_t axis) {
     bool const is_left = i < statement.left;
@@ -26,20 +25,20 @@ inline vector<reached_key> keys_of(macro_context& context, statement const& stat
                                context.options.state_suffixes, context.steps);
     try {
         is_left ? counter.before(statement, i, axis) : counter.after(statement, i, axis);
-    } catch (statement_error const&) { // reported if the number of parts matters
+    } catch (statement_error const&) { // reported later if the number of parts matters
     } catch (no_value const&) {
     }
     return counter.reached();
 }
 
-/// The axis to name in the macro, which has `axis` now, to mean axis number `other` of `cut`.
+/// The value of the macro's `axis` for axis number `other` of `cut`; its present value is `axis`.
 inline index_t as_macro_axis(reached_key const& cut, index_t axis, std::size_t other) {
     auto const ndim = static_cast<index_t>(cut.entry->shape.size());
     index_t const here = axis < 0 ? axis + ndim : axis;
     return ndim == 2 ? 1 - here : static_cast<index_t>(other);
 }
 
-/// `'a', 'b'`.
+/// For example `'a', 'b'`.
 inline std::string quoted(program const& code, std::span<name const> names) {
     std::string list;
     for (name const& each_name : names)
@@ -79,8 +78,8 @@ RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& sta
                                     statement.where, statement.origin});
 }
 
-/// The first position at which equal parts, one a rank, begin inside one of the groups;
-/// std::nullopt if each begins with a group.
+/// The first position at which one of the ranks' equal parts begins inside a group; std::nullopt if
+/// each part begins with a group.
 inline std::optional<index_t> cut_inside(reached_key const& at, index_t groups) {
     catalog_entry const& entry = *at.entry;
     index_t const extent = entry.shape[at.axis];
@@ -113,7 +112,7 @@ RESHARD_DECL void report_cut_groups(macro_context& context, statement const& sta
                                                statement.origin});
 }
 
-/// `a, b^T`.
+/// For example `a, b^T`.
 inline std::string written(program const& code, std::span<name const> names) {
     std::string list;
     for (name const& each_name : names)
@@ -122,7 +121,7 @@ inline std::string written(program const& code, std::span<name const> names) {
     return list;
 }
 
-/// `gate, up -> fc1, axis=0`: the statement without the macro.
+/// For example `gate, up -> fc1, axis=0`: the statement without the macro.
 inline std::string plain_form(program const& code, statement const& statement,
                               std::string_view word, index_t axis) {
     bool const is_one_to_one = statement.left == 1 && statement.right == 1;

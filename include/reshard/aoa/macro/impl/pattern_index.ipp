@@ -70,7 +70,7 @@ RESHARD_DECL std::string pattern_buckets::take_apart(key_pattern const& pattern)
     }
     key_.assign(sample_);
     std::string form;
-    std::size_t next = 0; // no run has two open numbers
+    std::size_t next = 0; // a run of digits has at most one open number
     for (std::string_view const run : key_.runs) {
         auto const end = static_cast<std::size_t>(run.data() + run.size() - sample_.data());
         bool const is_open = next < open.size() && open[next] < end;

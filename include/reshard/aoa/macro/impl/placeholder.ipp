@@ -21,11 +21,11 @@
 
 namespace reshard::aoa::detail {
 
-/// The one placeholder that counts down by itself: right of the arrow it is one less.
+/// The only placeholder with a built-in shift: on the right of the arrow it is one less.
 inline constexpr std::string_view offset_placeholder = "LAYER_ID_OFFSET";
 
-/// The amount that a placeholder adds to the number: as written, and one less on the right for the
-/// offset.
+/// The number that is added to a placeholder's value: the written shift, and -1 for the offset
+/// placeholder on the right.
 inline index_t shift_of(segment const& placeholder, bool on_right) {
     return placeholder.first - (on_right && placeholder.text == offset_placeholder ? 1 : 0);
 }
@@ -37,13 +37,13 @@ inline void append_number(std::string& text, index_t number) {
     text.append(digits, end);
 }
 
-/// A statement with placeholders: the name that decides which numbers there are.
+/// The placeholders of a statement, and the deciding name, whose matches determine their numbers.
 struct placeholder_use {
-    vector<std::string_view> names; ///< captures, in this order
-    vector<index_t> shifts;         ///< the amount that the deciding name adds to each
-    std::size_t deciding = 0;       ///< which name of the statement that is
-    bool is_right = false;          ///< it is right of the arrow
-    std::size_t pattern = 0;        ///< that it is
+    vector<std::string_view> names; ///< placeholders, in the order of the captures
+    vector<index_t> shifts;         ///< shift of each placeholder in the deciding name
+    std::size_t deciding = 0;       ///< index of the deciding name in the statement
+    bool is_right = false;          ///< the deciding name is on the right of the arrow
+    std::size_t pattern = 0;        ///< index of the deciding name's pattern
 };
 
 /// The index of a name in a sorted list that contains it.
@@ -51,11 +51,11 @@ inline std::size_t position(vector<std::string_view> const& names, std::string_v
     return static_cast<std::size_t>(std::ranges::lower_bound(names, name) - names.begin());
 }
 
-/// The names that decide, by their side of the arrow: the source's, or else the target's, if `_ ->
-/// l.$LAYER_ID.b` adds to each layer that it has.
+/// The deciding names, by their side of the arrow. They are on the side of the source, except for
+/// additions such as `_ -> l.$LAYER_ID.b`, which use the target's layers.
 using placeholder_sides = std::array<pattern_index, 2>;
 
-/// Makes the names of the statements that one with placeholders expands to.
+/// Makes the names for the statements that a statement with placeholders expands to.
 class instance_names {
 public:
     instance_names(macro_context& context, statement const& statement, placeholder_use const& use)
@@ -69,12 +69,12 @@ public:
                                              each_segment.kind == segment::kind_type::star;
                                   })) {}
 
-    /// Whether the name that decides has `*` or `[0:2]` too: then there is a match for each number
-    /// that these leave open.
+    /// Whether the deciding name also has `*` or `[0:2]`. Then there is a match for each of their
+    /// numbers, too.
     bool has_others() const { return has_others_; }
 
-    /// Name number `which` for a match; the name that decides is the found key, which may have
-    /// zeros before its numbers.
+    /// Name number `which` for a match. The deciding name becomes the matching key, whose numbers
+    /// may have leading zeros.
     name make(std::size_t which, key_match const& match) {
         name const open = context_.code.names(one_)[which];
         if (open.kind == name::kind_type::nothing)
@@ -87,7 +87,7 @@ public:
     }
 
 private:
-    /// A name with numbers for its placeholders.
+    /// Replaces the placeholders of a name by numbers.
     name fill(std::size_t which, name const& open, std::span<index_t const> numbers) {
         vector<segment> filled;
         text_.clear();
@@ -127,10 +127,10 @@ private:
     statement const& one_;
     placeholder_use const& use_;
     bool has_others_;
-    std::string text_; ///< of the name that is being made
+    std::string text_; ///< part of the name that is being made
 };
 
-/// A statement for each match of the deciding name.
+/// Appends a statement for each match of the deciding name.
 inline void append_instances(macro_context& context, statement const& current_statement,
                              placeholder_use const& use, vector<key_match> const& matches,
                              vector<statement>& expanded) {
@@ -151,7 +151,7 @@ inline void append_instances(macro_context& context, statement const& current_st
     }
 }
 
-/// The different placeholders of a name, in the order of the alphabet.
+/// The different placeholders in a name, in alphabetical order.
 inline vector<std::string_view> placeholders(vector<segment> const& segments) {
     vector<std::string_view> names;
     for (segment const& segment : segments)
@@ -162,7 +162,7 @@ inline vector<std::string_view> placeholders(vector<segment> const& segments) {
     return names;
 }
 
-/// Refuses a placeholder that is in one name of a statement and not in another.
+/// Refuses a placeholder that occurs in one name of a statement but not in another.
 inline void check_has_all(program const& code, name const& has, name const& lacks) {
     vector<std::string_view> there, here;
     if (has.kind == name::kind_type::pattern)
@@ -179,7 +179,8 @@ inline void check_has_all(program const& code, name const& has, name const& lack
                 lacks.where};
 }
 
-/// The place of the first name with a placeholder on the side that is read, or else on the other.
+/// The index of the first name with a placeholder, on the side that the statement reads or else on
+/// the other.
 inline std::size_t deciding_place(macro_context const& context, statement const& statement) {
     auto const names = context.code.names(statement);
     std::size_t const first = context.options.reverse ? statement.left : 0;
@@ -190,7 +191,7 @@ inline std::size_t deciding_place(macro_context const& context, statement const&
     return 0;
 }
 
-/// Looks at a statement with placeholders and adds its deciding name to its side.
+/// Examines a statement with placeholders, and adds its deciding name to its side.
 inline placeholder_use inspect(macro_context const& context, statement const& statement,
                                placeholder_sides& sides) {
     program const& code = context.code;
@@ -233,7 +234,7 @@ inline placeholder_use inspect(macro_context const& context, statement const& st
     return use;
 }
 
-/// Reports a statement that matches no key as the options say; nothing replaces it.
+/// Reports a statement that matches no key, according to the options. The statement is dropped.
 inline void report_no_match(macro_context& context, statement const& statement,
                             placeholder_use const& use) {
     name const deciding = context.code.names(statement)[use.deciding];
@@ -253,7 +254,7 @@ inline void report_no_match(macro_context& context, statement const& statement,
         context.warn(statement, "no_match", key, message);
 }
 
-/// Looks at all statements with placeholders; the others have none.
+/// Examines all statements with placeholders. Other statements get std::nullopt.
 inline vector<std::optional<placeholder_use>>
 inspect_all(macro_context& context, vector<statement>& statements, placeholder_sides& sides) {
     vector<std::optional<placeholder_use>> uses(statements.size());
@@ -264,7 +265,7 @@ inspect_all(macro_context& context, vector<statement>& statements, placeholder_s
     return uses;
 }
 
-/// Makes room for the names of the statements that there will be for the keys of both sides.
+/// Reserves memory for the names in the expanded statements.
 inline void reserve_instances(macro_context& context, vector<statement> const& statements,
                               vector<std::optional<placeholder_use>> const& uses,
                               placeholder_sides& sides) {

@@ -29,7 +29,7 @@
 
 namespace reshard::detail {
 
-/// The classes and functions that `.metadata` may name.
+/// The classes and functions that `.metadata` may use.
 inline constexpr std::string_view dcp_names[] = {
     "torch.distributed.checkpoint.metadata.*",
     "torch.distributed.checkpoint.filesystem._StorageInfo",
@@ -104,7 +104,7 @@ private:
         }
     }
 
-    /// Warns of names that the plan of the save has, but `state_dict_metadata` does not.
+    /// Warns of names that are in the plan of the save, but not in `state_dict_metadata`.
     void check_planned(pickle_value root) {
         auto const planned = values_->find_member(root, "planner_data", "the metadata");
         if (!planned || planned->type != kind::dict)
@@ -125,8 +125,8 @@ private:
     }
 
     /// Reads the flattened tensors of Megatron-Core before 0.14, whose shapes are in `mcore_data`.
-    /// In `state_dict_metadata` they have one more axis, for the elements of a block, and the other
-    /// axes count blocks.
+    /// In `state_dict_metadata`, such a tensor has another axis, for the elements of a block, and
+    /// its other axes count blocks.
     void read_flattened(pickle_value root) {
         auto const more = values_->find_member(root, "mcore_data", "the metadata");
         if (!more || more->type != kind::dict)
@@ -158,7 +158,7 @@ private:
         result_.writers = static_cast<holder_t>(ranks.size());
     }
 
-    /// The index in the list of `state_dict_metadata`, or the one after the last.
+    /// The index in the names of `state_dict_metadata`, or the number of names.
     std::uint32_t number_of(std::string_view key) {
         return keys_.find_or_append(
             key, [&](std::uint32_t i) { return names_[i]; },
@@ -171,7 +171,7 @@ private:
         tensor.shards.clear();
     }
 
-    /// Reads a tensor, or notes why it cannot be read.
+    /// Reads a tensor, or records why it cannot be read.
     void try_tensor(checkpoint_tensor& tensor, pickle_value value) {
         try {
             read_tensor(tensor, value);
@@ -198,7 +198,7 @@ private:
             shard.region = {torch_extents(*values_, values_->member(chunk, "offsets", noun), noun),
                             torch_extents(*values_, values_->member(chunk, "sizes", noun), noun)};
             check_in_tensor(tensor.shape, shard.region, values_->file() + ": " + noun);
-            if (unplaced_shards_-- == 0) // before memory is allocated for all shards
+            if (unplaced_shards_-- == 0) // checked before memory is allocated for all shards
                 refuse(noun, ": the shard at ", index_vector(shard.region.offset),
                        " is one more than storage_data has places for");
             tensor.shards.push_back(std::move(shard));
@@ -218,10 +218,10 @@ private:
         }
     }
 
-    /// The meaning of one name in `state_dict_metadata`.
+    /// The kind of the value with a name in `state_dict_metadata`.
     struct entry {
         bool is_object = false;
-        std::uint32_t number = 0; ///< among objects, or among tensors
+        std::uint32_t number = 0; ///< index in the objects, or in the tensors
     };
 
     void place(entry const& item, pickle_value index, pickle_value info) {
@@ -284,7 +284,8 @@ private:
         return static_cast<std::uint64_t>(count);
     }
 
-    /// The number of a tensor's shard at the offset, which is most often the shard at the index.
+    /// The index of a tensor's shard, by the offset in `index`. The number in `index` is only tried
+    /// first.
     std::uint32_t chunk_of(std::uint32_t tensor, pickle_value index, std::string const& noun) {
         auto const& shards = result_.tensors[tensor].shards;
         auto const offset = values_->member(index, "offset", noun);
@@ -315,7 +316,7 @@ private:
                 refuse("object '", object.key, "' is in no file of storage_data");
     }
 
-    /// Gives each shard its position in a file that has only shards.
+    /// Gives each shard its position in a shown file, which has only shards.
     std::map<std::filesystem::path, shown_file> shown_files() {
         std::map<std::filesystem::path, shown_file> files;
         for (std::size_t number = 0; number < items_.size(); ++number) {
@@ -341,7 +342,8 @@ private:
         return files;
     }
 
-    /// An item that is exactly as long as its elements is in a safetensors file with other items.
+    /// Shows an item in a file. An item that is exactly as long as its elements is in a safetensors
+    /// file with other items.
     void show(dcp_item const& item, shown_file& shown, dcp_file& real) {
         checkpoint_tensor& tensor = result_.tensors[item.tensor];
         checkpoint_shard& shard = tensor.shards[item.chunk];
@@ -362,7 +364,7 @@ private:
         shard.end = shown.bytes;
     }
 
-    /// Sorts tensors by their keys, and the shards of each by their files.
+    /// Sorts the tensors by key, and the shards of each tensor by file.
     void sort_tensors() {
         for (checkpoint_tensor& tensor : result_.tensors)
             std::stable_sort(tensor.shards.begin(), tensor.shards.end(),
@@ -378,10 +380,10 @@ private:
     checkpoint_metadata result_;
     dcp_files item_files_{*files_, directory_, result_.files};
     vector<std::string_view> names_;  ///< all names that state_dict_metadata lists
-    vector<entry> entries_;           ///< the same
-    std::size_t unplaced_shards_ = 0; ///< entries of `storage_data` that belong to no shard yet
+    vector<entry> entries_;           ///< one per name
+    std::size_t unplaced_shards_ = 0; ///< entries of `storage_data` without a shard so far
     key_index keys_;
-    vector<vector<dcp_item>> items_; ///< by file
+    vector<vector<dcp_item>> items_; ///< the items of each file
 };
 
 RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,

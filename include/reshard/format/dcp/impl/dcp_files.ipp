@@ -21,12 +21,12 @@ namespace reshard::detail {
 /// The files with items, by their names in the metadata.
 class dcp_files {
 public:
-    /// \param checkpoint_files each file is added to it once, when it is first named
+    /// \param checkpoint_files gets each file once, when the file is first named
     dcp_files(file_store const& files, std::filesystem::path const& directory,
               vector<checkpoint_file>& checkpoint_files)
         : files_(files), directory_(directory), found_(checkpoint_files) {}
 
-    /// \param  what the file should have, here and below
+    /// \param  noun names in messages what the file should have, here and below
     /// \throws error with errc::corrupt_file for a name that cannot be a file in the directory,
     ///         errc::missing_file for a file that does not exist
     std::size_t number_of(std::string_view name, std::string const& noun) {
@@ -67,9 +67,10 @@ private:
 };
 
 /// Converts a flattened tensor of Megatron-Core before 0.14 to a tensor of that shape in flat
-/// shards. It has one more axis, for the elements of a block; the other axes count blocks.
+/// shards. The flattened tensor has another axis, for the elements of a block; its other axes count
+/// blocks.
 ///
-/// \param  what names the file and the tensor
+/// \param  noun names the file and the tensor in messages
 /// \throws error with errc::corrupt_file if the blocks do not fit the shape
 inline void make_flat(checkpoint_tensor& tensor, index_vector const& shape,
                       std::string const& noun) {

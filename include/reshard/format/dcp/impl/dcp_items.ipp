@@ -29,11 +29,11 @@ namespace reshard::detail {
 struct dcp_item {
     std::uint32_t tensor = 0;
     std::uint32_t chunk = 0;
-    byte_run bytes; ///< of the real file
+    byte_run bytes; ///< its range in the real file
 };
 
-/// The data type in the properties of a tensor. Their state is a tuple that begins with the data
-/// type, or a dict.
+/// The data type in the properties of a tensor. The state of the properties is a tuple that begins
+/// with the data type, or a dict.
 inline data_type dtype_in(pickle const& values, pickle_value properties, std::string const& noun) {
     pickle_value const state = values.object(properties, noun).state;
     bool const is_dict = state.type == pickle_value::kind::dict;
@@ -72,8 +72,8 @@ inline file_tensor tensor_of_archive(file_store::file const& file, std::string c
     return archive.tensor(root, noun);
 }
 
-/// The tensor with that key in the safetensors file that begins at `begin` and ends at the end of
-/// its file.
+/// The tensor with that key in the safetensors file that lies between `begin` and the end of
+/// `file`.
 inline file_tensor tensor_of_safetensors(file_store::file const& file, std::string const& name,
                                          std::uint64_t begin, std::string const& key) {
     std::string const noun = words(name, ": the tensors from byte ", begin, " on");
@@ -90,13 +90,13 @@ inline file_tensor tensor_of_safetensors(file_store::file const& file, std::stri
     fail(errc::corrupt_file, noun, ": tensor '", key, "' should be there, but is not");
 }
 
-/// Opens an item with a value, which is a file of torch.save.
+/// Opens an item that has a value. The item is a file of torch.save.
 inline torch_archive archive_of(file_store::file const& file, checkpoint_file const& named,
                                 checkpoint_object const& object) {
     return {file, named.path.string() + ": object '" + object.key + "'", object.bytes};
 }
 
-/// Why a value is neither read nor carried; empty if it is.
+/// Why a value is neither read nor carried to other formats; empty if it is.
 inline std::string why_opaque(file_store::file const& file, checkpoint_file const& named,
                               checkpoint_object const& object) {
     try {
@@ -105,11 +105,11 @@ inline std::string why_opaque(file_store::file const& file, checkpoint_file cons
     } catch (error const& problem) {
         if (problem.code() == errc::unsupported || problem.code() == errc::limit_exceeded)
             return "cannot be read: " + text_behind(problem.what(), "object '" + object.key + "'");
-        return {}; // a damaged value is refused when it is wanted
+        return {}; // reading the value reports the damage
     }
 }
 
-/// Notes the values that are not carried, and why.
+/// Records which values are not carried to other formats, and why.
 inline void find_opaque(file_store const& files, checkpoint_metadata& metadata) {
     vector<checkpoint_object*> in_order; // each file is opened once
     for (checkpoint_object& object : metadata.objects)
@@ -125,7 +125,7 @@ inline void find_opaque(file_store const& files, checkpoint_metadata& metadata) 
     }
 }
 
-/// Values beside tensors: their items are files of torch.save already.
+/// The values beside tensors. Their items already are files of torch.save.
 inline vector<saved_object> objects_of_items(file_store const& files,
                                              vector<checkpoint_file> const& names,
                                              vector<checkpoint_object> const& objects,
@@ -135,7 +135,7 @@ inline vector<saved_object> objects_of_items(file_store const& files,
         if (!keys.contains(object.key))
             continue;
         auto const file = files.open(names[object.file].path);
-        archive_of(*file, names[object.file], object); // refuses a damaged item
+        archive_of(*file, names[object.file], object); // refuses an item that is damaged
         std::string archive(object.bytes.size(), ' ');
         file->read(object.bytes.begin, std::as_writable_bytes(std::span(archive)));
         saved_objects.push_back({object.key, std::move(archive)});

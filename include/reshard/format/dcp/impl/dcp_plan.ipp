@@ -25,7 +25,7 @@ namespace reshard::detail {
 
 inline constexpr std::string_view dcp_module = "torch.distributed.checkpoint.metadata";
 
-/// The texts of a checkpoint of torch.distributed.checkpoint, without the elements.
+/// The texts of a checkpoint of torch.distributed.checkpoint: everything except the elements.
 class dcp_texts : public file_texts {
 public:
     /// Lays out the files that ranks write.
@@ -90,8 +90,7 @@ private:
     static std::uint64_t place(file_shard const& shard, std::uint64_t end, planned_files& files,
                                vector<item>& items) {
         check_box(shard, "torch_dcp");
-        // Shards are found by their offsets. A shard without elements may have the offset of
-        // another one.
+        // Shards are found by their offsets. An empty shard may have the offset of another shard.
         if (element_count(index_vector(shard.region.shape)) == 0 &&
             element_count(index_vector(*shard.global_shape)) > 0)
             return end;
@@ -103,8 +102,8 @@ private:
         return file.end;
     }
 
-    /// Refuses shards with equal offsets: torch finds shards by their offsets, and would confuse
-    /// them.
+    /// Refuses shards with equal offsets, because torch finds shards by their offsets and would
+    /// confuse them.
     static void check_offsets(checkpoint_tensor const& tensor) {
         std::set<std::string> offsets;
         for (checkpoint_shard const& shard : tensor.shards)
@@ -165,8 +164,8 @@ private:
         });
     }
 
-    /// Writes the data type, the layout, whether it needs a gradient, the order in memory, and
-    /// whether it is pinned.
+    /// Writes the data type, the layout, whether the tensor needs a gradient, the order in memory,
+    /// and whether it is pinned.
     static void put_properties(pickle_writer& out, checkpoint_tensor const& tensor) {
         out.global(dcp_module, "TensorProperties");
         out.empty_tuple();
@@ -200,8 +199,8 @@ private:
             put_place(out, 0, places_[i]);
         }
         vector<std::size_t> next(items_.size(), 0);
-        // The items of a file are in the order of its shards, and tensors in the order of all
-        // files.
+        // The items of a file are in the order of its shards, and the tensors of all files are in
+        // the order of the metadata.
         for (checkpoint_tensor const& tensor : metadata_.tensors)
             for (std::size_t i = 0; i < tensor.shards.size(); ++i) {
                 checkpoint_shard const& shard = tensor.shards[i];
@@ -234,8 +233,8 @@ private:
     }
 
     vector<saved_object> objects_;
-    vector<byte_run> places_;    ///< of the objects, in the first file
-    vector<vector<item>> items_; ///< by file, in the order of the tensors
+    vector<byte_run> places_;    ///< the objects, in the first file
+    vector<vector<item>> items_; ///< the items of each file, in the order of the tensors
     checkpoint_metadata metadata_;
 };
 

@@ -24,17 +24,17 @@
 
 namespace reshard::detail {
 
-/// A type of elements by its number in a file.
+/// An element type and its number in a file.
 struct gguf_type {
     std::uint32_t number;
     std::string_view name;
-    std::optional<data_type> dtype; ///< nothing: quantised
+    std::optional<data_type> dtype; ///< std::nullopt: quantised
     std::uint64_t block = 0;        ///< elements that a quantised type stores together; 0: unknown
     std::uint64_t block_bytes = 0;
 };
 
-/// \par Source the enumeration `ggml_type` of ggml, which withdrew the missing numbers. Blocks:
-///             `GGML_QUANT_SIZES` of gguf 0.19; Q8_1 and Q8_K are never stored
+/// \par Source the enumeration `ggml_type` of ggml, in which the missing numbers were withdrawn.
+///             Blocks: `GGML_QUANT_SIZES` of gguf 0.19; Q8_1 and Q8_K are never stored
 inline constexpr gguf_type gguf_types[] = {
     {0, "F32", data_type::f32},    {1, "F16", data_type::f16},
     {2, "Q4_0", {}, 32, 18},       {3, "Q4_1", {}, 32, 20},
@@ -55,7 +55,7 @@ inline constexpr gguf_type gguf_types[] = {
     {40, "NVFP4", {}, 64, 36},     {41, "Q1_0", {}, 128, 18},
 };
 
-/// Reads the header of a file, part by part, and adds its contents.
+/// Reads the header of a file section by section, and adds its contents.
 class gguf_reader {
 public:
     gguf_reader(file_store::file const& file, std::string name, whole_tensors& tensors)
@@ -74,13 +74,13 @@ public:
         add_tensors();
     }
 
-    /// The number of files of the model, as this file says.
+    /// The number of files of the model, as this file states it.
     std::uint64_t files() const { return files_; }
 
-    /// The number of this file, counted from 0, if the file says it.
+    /// The number of this file, counted from 0, if the file states it.
     std::optional<std::uint64_t> number() const { return number_; }
 
-    /// The number of tensors in all files, if the file says it.
+    /// The number of tensors in all files, if the file states it.
     std::optional<std::uint64_t> tensors_of_all() const { return tensors_of_all_; }
 
     std::uint64_t tensors() const { return tensor_count_; }
@@ -88,7 +88,7 @@ public:
     std::uint64_t version() const { return version_; }
 
 private:
-    /// A tensor before the position of the data is known.
+    /// A tensor, before the position of the data is known.
     struct entry {
         std::string name;
         gguf_type type;
@@ -166,7 +166,7 @@ private:
             tensors_of_all_ = number;
         if (!keys_.insert(key).second)
             refuse("the name '" + key + "' occurs twice");
-        if (!key.starts_with("split.") && !all_.has(key)) // the first of several parts counts
+        if (!key.starts_with("split.") && !all_.has(key)) // the first file with the value is used
             all_.add_object(std::move(key));
     }
 
@@ -253,9 +253,9 @@ private:
                 all_.add_unread(element.name, element.shape, why_unread(element));
     }
 
-    /// Refuses tensors that exceed the file, or that are not contiguous: if a count in the header
-    /// is wrong, other tensors are at these positions. The end of a tensor of unknown type is not
-    /// known.
+    /// Refuses tensors that exceed the file, or that are not contiguous. If a count in the header
+    /// is wrong, the tensors are not at the stated positions. The end of a tensor of unknown type
+    /// is not known.
     void check_places(std::uint64_t data) const {
         vector<entry const*> sorted;
         for (entry const& element : entries_)
@@ -304,8 +304,8 @@ private:
         return (index + alignment_ - 1) / alignment_ * alignment_;
     }
 
-    /// Refuses other bytes than zeros between the header, the tensors and the end: they mean that a
-    /// count or an extent is too small.
+    /// Refuses any byte other than zero between the header, the tensors and the end. Such a byte
+    /// means that a count or an extent is too small.
     void check_padding(std::uint64_t begin, std::uint64_t end, std::string const& noun) const {
         std::string bytes(static_cast<std::size_t>(end - begin), ' ');
         file_.read(begin, std::as_writable_bytes(std::span(bytes)));
@@ -325,7 +325,7 @@ private:
     std::uint64_t alignment_ = 32;
     std::uint64_t files_ = 1;
     std::optional<std::uint64_t> number_, tensors_of_all_;
-    std::set<std::string> keys_; ///< of the header
+    std::set<std::string> keys_; ///< the keys in the header
     vector<entry> entries_;
 };
 

@@ -20,7 +20,7 @@
 
 namespace reshard::detail {
 
-/// Refuses files that are not all the parts of one model, in order.
+/// Refuses files unless they are all the parts of one model, in order.
 ///
 /// \par Source `gguf-split` of llama.cpp
 class gguf_part_check {
@@ -55,7 +55,7 @@ private:
     std::optional<std::uint64_t> wanted_;
 };
 
-/// Opens a model in one file or several.
+/// Opens a model that is stored in one or several files.
 inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files,
                                          std::filesystem::path const& path,
                                          vector<std::filesystem::path> const& parts) {
@@ -76,12 +76,12 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
     return opened;
 }
 
-/// The files of the model to which this file belongs. If its name says that it is one of several,
-/// `m-00001-of-00003.gguf`, these are all parts, in order.
+/// The files of the model that has this file. If the name states that the file is one of several,
+/// such as `m-00001-of-00003.gguf`, these are all parts, in order.
 ///
-/// \throws error with errc::missing_file that names a part that does not exist; errc::corrupt_file
-///         for a name whose number is not that of a part
-/// \par Source the names of llama.cpp, which opens all parts when it is given one
+/// \throws error with errc::missing_file that names the missing part; errc::corrupt_file for a name
+///         with a number that no part has
+/// \par Source the names of llama.cpp, which opens all parts when it is given the path of one part
 inline vector<std::filesystem::path> gguf_parts(file_store const& files,
                                                 std::filesystem::path const& path) {
     std::string const stem = part_of_index(path.filename().string());

@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// The version, if `open_dcp` can read it.
+/// The version of the checkpoint. Refuses a version that `open_dcp` cannot read.
 inline std::string checked_version(file_store const& files, std::filesystem::path const& metadata) {
     std::string const name = metadata.string();
     auto const document = parse_json(read_text_file(files, metadata), name, errc::corrupt_file);
@@ -36,7 +36,7 @@ inline std::string checked_version(file_store const& files, std::filesystem::pat
     return std::to_string(version);
 }
 
-/// Adds tensors and objects of another checkpoint, whose store shows the files of both.
+/// Adds the tensors and objects of `more`, whose store shows the files of both checkpoints.
 inline void append(opened_checkpoint& checkpoint, opened_checkpoint more) {
     checkpoint_metadata& first = checkpoint.metadata;
     auto const before = static_cast<holder_t>(first.files.size());
@@ -48,7 +48,7 @@ inline void append(opened_checkpoint& checkpoint, opened_checkpoint more) {
     for (checkpoint_object& object : more.metadata.objects) {
         object.file += before;
         object.is_common = true;
-        bool const stands_for_tensor = // that is sharded
+        bool const stands_for_tensor = // a sharded tensor
             object.is_none && std::ranges::find(first.tensors, object.key,
                                                 &checkpoint_tensor::key) != first.tensors.end();
         if (!stands_for_tensor)
@@ -74,7 +74,8 @@ inline void append(opened_checkpoint& checkpoint, opened_checkpoint more) {
     };
 }
 
-/// A file of torch.save. If one of its objects is read, its whole content is one more object.
+/// Opens a file of torch.save. If an object is read, `read_objects` also returns the whole file as
+/// an object.
 inline opened_checkpoint with_whole(opened_checkpoint opened,
                                     std::shared_ptr<file_store const> files,
                                     std::filesystem::path const& path) {
@@ -89,7 +90,7 @@ inline opened_checkpoint with_whole(opened_checkpoint opened,
     return opened;
 }
 
-/// Newer versions keep the common state of all ranks with the other objects.
+/// True for newer versions, which keep the common state of all ranks with the other objects.
 inline bool has_common_state(checkpoint_metadata const& metadata) {
     return std::ranges::any_of(metadata.objects, [](checkpoint_object const& object) {
         return object.key.starts_with("common_state");
@@ -120,7 +121,7 @@ RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const>
     return checkpoint;
 }
 
-/// The files that Megatron-Core adds to those of torch.distributed.checkpoint.
+/// The files that Megatron-Core adds to the files of torch.distributed.checkpoint.
 class torch_dist_texts : public file_texts {
 public:
     torch_dist_texts(std::shared_ptr<file_texts const> sharded, std::string common)
@@ -158,7 +159,7 @@ inline std::string common_file(vector<saved_object> const& objects) {
 RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices) {
     file_choices sharded = choices;
     erase_if(sharded.objects, [](saved_object const& object) { return object.is_common; });
-    sharded.fused.clear(); // Megatron-Core saves gate and up separately, in any number of parts
+    sharded.fused.clear(); // Megatron-Core saves gate and up separately, in any number of shards
     checkpoint_plan plan = plan_dcp(target, sharded);
     plan.metadata.format = "megatron_torch_dist";
     plan.texts = std::make_shared<torch_dist_texts>(plan.texts, common_file(choices.objects));

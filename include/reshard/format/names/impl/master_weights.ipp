@@ -10,7 +10,7 @@
 
 namespace reshard::detail {
 
-/// The tensor that is cast to give a wanted weight, or null.
+/// The master weight that is cast to a wanted weight, or null.
 inline catalog_entry const* stand_in_of_weight(catalog_entry const& wanted, catalog const& stored) {
     catalog_entry const* const master =
         stored.find(key_in_part(unified_part::master_weights, wanted.key));
@@ -20,7 +20,7 @@ inline catalog_entry const* stand_in_of_weight(catalog_entry const& wanted, cata
     return is_missing ? master : nullptr;
 }
 
-/// The tensor that is cast to give a wanted master weight, or null.
+/// The weight that is cast to a wanted master weight, or null.
 inline catalog_entry const* stand_in_of_master(catalog_entry const& wanted, catalog const& stored) {
     if (stored.find(wanted.key) || !wanted.key.ends_with(master_key_suffix_of_paddle))
         return nullptr;

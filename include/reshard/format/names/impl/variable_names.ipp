@@ -54,7 +54,7 @@ inline vector<std::string> other_masters(std::string_view key) {
     return names;
 }
 
-/// The key without one of these beginnings, and the keys with each of them.
+/// The key without any of these beginnings, and the key with each of them.
 inline vector<std::string> with_beginnings(std::string_view key,
                                            vector<std::string_view> const& beginnings) {
     vector<std::string> names;
@@ -171,7 +171,8 @@ program_by_names(vector<std::string> const& tables,
 
 namespace reshard::detail {
 
-/// The part of a name before an underscore and a number at its end; std::nullopt without these.
+/// The part of a name before an underscore and a number at its end; std::nullopt if the name has no
+/// such end.
 inline std::optional<std::string_view> without_number(std::string_view name) {
     auto const last = name.find_last_not_of("0123456789");
     if (last == std::string_view::npos || last + 1 == name.size() || name[last] != '_')
@@ -186,14 +187,14 @@ RESHARD_DECL std::optional<std::string_view> without_ending(std::string_view nam
     return name.substr(0, name.size() - ending.size());
 }
 
-/// The part of a suffix that the variable's name has: `_moment1` for `.moment1_0`.
+/// The part of a suffix that is in the variable's name: `_moment1` for `.moment1_0`.
 inline std::string accumulator_ending(model::state_kind const& kind) {
     std::string_view const word = std::string_view(kind.suffix).substr(1);
     return "_" + std::string(without_number(word).value_or(word));
 }
 
-/// Removes the accumulator from the end of a name, and returns the suffix of its key, or an empty
-/// text.
+/// Removes the accumulator from the end of a name, and returns the suffix of its key. The suffix is
+/// empty if the name has no accumulator.
 inline std::string take_accumulator(std::string_view& name,
                                     vector<model::state_kind> const& kinds) {
     auto const numberless = without_number(name);
@@ -216,7 +217,7 @@ RESHARD_DECL bool take_master_segment(std::string& name) {
     return is_segment;
 }
 
-/// Removes the marks of a master weight from a name; returns whether there were any.
+/// Removes the marks of a master weight from a name; returns whether the name had any.
 inline bool take_master(std::string& name) {
     auto const remainder = without_ending(without_number(name).value_or(name), master_suffix);
     if (remainder)

@@ -37,7 +37,7 @@ RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr) {
     return std::nullopt;
 }
 
-/// Advice for elements of which a file states the size but not the type.
+/// Advice for elements whose size is stated in the file, but not their type.
 inline std::string_view untyped_advice(std::string_view descr) {
     std::string_view const kind = descr.substr(std::min<std::size_t>(1, descr.size()));
     return kind == "V2" ? ": so NumPy writes bfloat16, and does not say that it is; save it as "
@@ -50,8 +50,8 @@ inline std::string_view untyped_advice(std::string_view descr) {
 
 /// The positions of an array's elements.
 ///
-/// \throws error with errc::unsupported for elements that we do not have: with another order of
-///         bytes than ours, structures, dates; errc::corrupt_file for elements beyond the range
+/// \throws error with errc::unsupported for unsupported elements: structures, dates, elements in
+///         another byte order; errc::corrupt_file for elements beyond the range
 inline file_tensor tensor_of(npy_array const& array, std::string const& noun) {
     auto const dtype = npy_data_type(array.descr);
     if (!dtype && array.descr.starts_with('['))
@@ -71,15 +71,15 @@ inline file_tensor tensor_of(npy_array const& array, std::string const& noun) {
 /// An array of texts in a file.
 struct npy_texts {
     npy_array array;
-    std::string noun; ///< names it in messages
+    std::string noun; ///< the subject of messages
     bool is_unicode = false;
     bool is_big_endian = false;
-    std::uint64_t characters = 0; ///< of each
+    std::uint64_t characters = 0; ///< per text
 };
 
 /// The texts of an array of type `<U5` or `|S3`; std::nullopt for any other array.
 ///
-/// \throws error with errc::corrupt_file if it has other bytes than its shape needs
+/// \throws error with errc::corrupt_file if its shape needs another number of bytes
 inline std::optional<npy_texts> texts_of(npy_array const& array, std::string const& noun) {
     std::string_view const descr = array.descr;
     if (descr.size() < 3 || std::string_view("<>|=").find(descr[0]) == descr.npos ||
@@ -101,8 +101,8 @@ inline std::optional<npy_texts> texts_of(npy_array const& array, std::string con
     return npy_texts;
 }
 
-/// Why an array of texts without any characters is not written as lists: a short file may have any
-/// number of such texts. Empty for any other array.
+/// Why an array of empty texts is not written as lists: a short file may declare any number of
+/// empty texts. The result is empty for any other array.
 inline std::string why_too_empty(npy_texts const& texts) {
     constexpr index_t most = 1 << 16;
     if (texts.array.elements.size() > 0)
@@ -115,7 +115,7 @@ inline std::string why_too_empty(npy_texts const& texts) {
     return {};
 }
 
-/// A character as UTF-8.
+/// Appends a character as UTF-8.
 inline void put_character(std::string& text, std::uint32_t number) {
     auto const put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
     if (number < 0x80)
@@ -130,7 +130,7 @@ inline void put_character(std::string& text, std::uint32_t number) {
     put(0x80 | (number & 0x3f));
 }
 
-/// Writes an array of texts as Python lists: they can be read without NumPy.
+/// Writes an array of texts as Python lists, which can be read without NumPy.
 class npy_text_writer {
 public:
     npy_text_writer(npy_texts const& texts, file_store::file const& file) : texts_(texts) {
@@ -161,7 +161,7 @@ private:
         out_.append_all();
     }
 
-    /// Writes a text without the zeros at its end.
+    /// Writes a text without the zero characters at its end.
     void put_text(std::size_t number) {
         auto const count = static_cast<std::size_t>(texts_.characters);
         std::size_t const size = texts_.is_unicode ? 4 : 1;
@@ -175,7 +175,7 @@ private:
             put_character(text, character);
         if (texts_.is_unicode)
             return out_.text(text);
-        out_.call("_codecs", "encode", [&] { // as Python writes bytes in protocol 2
+        out_.call("_codecs", "encode", [&] { // Python writes bytes in this way in protocol 2
             out_.text(text);
             out_.text("latin1");
         });
@@ -213,7 +213,7 @@ public:
 
     file_store::file const& file() const { return *file_; }
 
-    /// Adds an array: a tensor, texts, or an entry that is only listed.
+    /// Adds an array as a tensor, as texts, or as an entry that is only listed.
     void add(std::string const& key, std::string const& noun, byte_run where) {
         if (!noun.ends_with(".npy") && !begins_as_npy(*file_, where))
             return all_.add_opaque(key, "is not an array of NumPy");

@@ -75,7 +75,7 @@ private:
                    std::string(rest_.substr(0, 20)) + "'");
     }
 
-    /// Expects the end, and does not take it.
+    /// Refuses a header unless `end` is next, and does not consume `end`.
     void break_at(char end) {
         skip_blanks();
         if (rest_.empty() || rest_.front() != end)
@@ -95,14 +95,15 @@ private:
         return match;
     }
 
-    /// The element type with a byte order. If the header omits the order, it is this machine's.
+    /// The element type with a byte order. If the header omits the byte order, the order is this
+    /// machine's.
     std::string element_type() {
         std::string match = text();
         auto const is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
         return !match.empty() && is_letter(match.front()) ? "=" + match : match;
     }
 
-    /// A list of members, as it is written.
+    /// A list of members, as text.
     std::string structure() {
         std::size_t depth = 0, end = 0;
         do {
@@ -138,7 +139,7 @@ private:
             if (end.ec != std::errc{} || extent < 0)
                 refuse("should have an extent before '" + std::string(rest_.substr(0, 20)) + "'");
             rest_.remove_prefix(static_cast<std::size_t>(end.ptr - rest_.data()));
-            take('L'); // of Python 2
+            take('L'); // Python 2 writes it
             if (++axes <= max_ndim)
                 values.push_back(extent);
             if (!take(','))
@@ -157,14 +158,14 @@ struct npy_array {
     bool is_fortran = false;
     index_vector shape; ///< the first `max_ndim` extents
     std::size_t axes = 0;
-    byte_run elements; ///< of the file
+    byte_run elements; ///< their range in the file
 
     bool is_of_objects() const { return descr.ends_with('O') && descr.size() <= 2; }
 };
 
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
-/// True for a range of a file that begins as an array of NumPy does.
+/// True if a range of a file begins with the first bytes of a NumPy array.
 inline bool begins_as_npy(file_store::file const& file, byte_run where) {
     std::string start(std::min<std::uint64_t>(where.size(), npy_magic.size()), ' ');
     file.read(where.begin, std::as_writable_bytes(std::span(start)));
@@ -192,7 +193,7 @@ inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64
     for (std::uint64_t i = 0; i < length_bytes && 8 + i < start.size(); ++i)
         header |= std::uint64_t{start[8 + i]} << 8 * i;
     std::uint64_t const begin = 8 + length_bytes;
-    constexpr std::uint64_t most = 1 << 20; // a text of a few extents
+    constexpr std::uint64_t most = 1 << 20; // enough for the text of a few extents
     if (header > most || header > bytes - std::min(begin, bytes))
         fail(errc::corrupt_file, noun, ": the header is said to have ", header, " bytes, of ",
              bytes, " of the file; was it cut short?");
@@ -201,10 +202,10 @@ inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64
 
 /// Reads the array in a range of a file.
 ///
-/// \param  what names the array in messages: the file, and the member of an archive
+/// \param  noun names the array in messages: the file, and the member of an archive
 /// \throws error with errc::corrupt_file for an invalid header; it names `noun` and the numbers
-/// \par Source numpy.lib.format, versions 1.0 to 3.0; there `descr` is any Python literal; here it
-///             is a text, or a list that is not read
+/// \par Source numpy.lib.format, versions 1.0 to 3.0; there `descr` may be any Python literal; here
+///             it may be a text, or a list that is not read
 inline npy_array read_npy(file_store::file const& file, std::string const& noun, byte_run where) {
     unsigned char start[12] = {};
     auto const first = std::span(start).first(std::min<std::size_t>(where.size(), sizeof start));

@@ -87,7 +87,7 @@ public:
         return archive;
     }
 
-    /// NumPy checks checksums, so the elements are read again.
+    /// NumPy verifies checksums, so the elements are read again to compute them.
     vector<placed_text> around(holder_t, std::filesystem::path const& written) const override {
         vector<std::uint32_t> checksums;
         vector<placed_text> texts;
@@ -121,7 +121,7 @@ private:
     vector<file_shard> shards_;
 };
 
-/// Refuses names that NumPy confuses: it finds the member `a.npy` for the name `a`.
+/// Refuses a key `a` if `a.npy` is a key too: NumPy finds the member `a.npy` for the name `a`.
 inline void check_endings(layout const& target) {
     for (tensor_layout const& tensor : target.tensors)
         if (std::string const longer = tensor.key + ".npy"; target.find(longer))

@@ -29,7 +29,7 @@
 
 namespace reshard::detail {
 
-/// The classes and functions that files of Paddle may name: its metadata, and arrays of NumPy.
+/// The classes and functions that files of Paddle may use: Paddle's metadata, and arrays of NumPy.
 inline constexpr std::string_view paddle_names[] = {
     "paddle.distributed.flex_checkpoint.dcp.metadata.*",
     "paddle.distributed.checkpoint.metadata.*",
@@ -47,11 +47,11 @@ inline constexpr std::string_view paddle_names[] = {
     "collections.OrderedDict",
 };
 
-/// The contents of an examined file and their positions.
+/// The tensors of a file, and their positions once the file is read.
 struct paddle_file {
     std::string name;
     std::uint64_t bytes = 0;
-    vector<std::string> keys; ///< of each shard
+    vector<std::string> keys; ///< the key of each shard
     std::once_flag is_read;
     std::map<std::string, file_tensor> there;
 
@@ -90,7 +90,7 @@ inline void paddle_file::read_pickle(file_store::file const& file) {
 }
 
 inline void paddle_file::read_safetensors(file_store::file const& file) {
-    // Headers are read from owned files.
+    // `open_file` owns its file, so it gets a range of the file.
     open_file opened{std::make_unique<file_range>(file, byte_run{0, file.facts().bytes}),
                      file.facts().bytes};
     safetensors_header const header = read_safetensors_header(opened, name, {});
@@ -116,7 +116,7 @@ inline strided_bytes paddle_file::find(file_store::file const& file, shown_shard
     return match->second.elements;
 }
 
-/// Converts the metadata of a Flex Checkpoint to ours.
+/// Converts the metadata of a Flex Checkpoint to our metadata.
 class paddle_reader {
 public:
     paddle_reader(std::shared_ptr<file_store const> files, std::filesystem::path const& path)
@@ -138,7 +138,7 @@ public:
         auto files = std::make_shared<row_major_files const>(files_, shown_files());
         files->check_empty_shards();
         sort_by_key(result_.tensors);
-        result_.writers = static_cast<holder_t>(result_.files.size()); // each rank writes one
+        result_.writers = static_cast<holder_t>(result_.files.size()); // each rank writes a file
         return {std::move(result_), std::move(files)};
     }
 
@@ -210,7 +210,7 @@ private:
                    ", and another of ", *dtype, " ", shape);
         tensor.dtype = *dtype;
         tensor.shape = shape;
-        // Each box is a separate object, of many bytes.
+        // In the pickle, each box is a separate object of many bytes.
         constexpr std::uint64_t few = 1 << 16, least_bytes = 24;
         if (++box_count_ > few + values_->bytes_read() / least_bytes)
             fail(errc::limit_exceeded, values_->file(), ": ", noun, " is shard ", box_count_,
@@ -316,12 +316,12 @@ private:
     std::filesystem::path directory_;
     std::optional<pickle> values_;
     checkpoint_metadata result_;
-    std::map<std::string, std::size_t> numbers_; ///< of tensors
+    std::map<std::string, std::size_t> numbers_; ///< indices of tensors, by key
     std::map<std::string, vector<listed_box>> boxes_;
-    std::uint64_t box_count_ = 0; ///< of all tensors
+    std::uint64_t box_count_ = 0; ///< the number of boxes of all tensors
     std::map<std::string, std::size_t> file_numbers_;
     vector<std::shared_ptr<paddle_file>> by_file_;
-    vector<shown_file> shown_; ///< by file
+    vector<shown_file> shown_; ///< one per file
 };
 
 RESHARD_DECL std::optional<std::filesystem::path>

@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// The classes and functions that files of `paddle.save` may name: arrays of NumPy, and containers.
+/// The classes and functions that files of `paddle.save` may use: arrays of NumPy, and containers.
 inline constexpr std::string_view paddle_saved_names[] = {
     "numpy._core.multiarray._reconstruct",
     "numpy.core.multiarray._reconstruct",
@@ -42,7 +42,7 @@ inline constexpr std::string_view paddle_saved_names[] = {
     "collections.OrderedDict",
 };
 
-/// An array that Paddle cut into flat slices, and these slices, which belong to no other array.
+/// An array that Paddle cut into flat slices, and these slices. No other array has them.
 struct cut_array {
     std::string key;
     index_vector shape;
@@ -50,7 +50,7 @@ struct cut_array {
 };
 
 /// Arrays of more than a GiB in files of protocol 2 and 3. The file is a dict, in which each such
-/// array is several values.
+/// array is stored as several values.
 class cut_arrays {
 public:
     cut_arrays(pickle const& values, pickled_arrays const& pickled)
@@ -68,7 +68,7 @@ public:
 
     vector<cut_array> const& arrays() const { return arrays_; }
 
-    /// True for a value that is a slice of another value, or claims to be.
+    /// True for the key of a slice, and for Paddle's list of slices.
     bool contain(std::string const& key) const {
         return key.starts_with(name) || slices_.contains(key);
     }
@@ -132,11 +132,11 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
     cut_arrays const cut(values, arrays);
     whole_tensors tensors(std::move(files), "paddle_params", path);
     tensors.begin_file(path);
-    std::map<std::uint64_t, std::string> firsts; // by the identity of their arrays
+    std::map<std::uint64_t, std::string> firsts; // keys by the identity of their arrays
     auto const is_array = [&](pickle_value value) { return arrays.is_array(value); };
     opaque_search opaque(values);
     for (named_value const& named : named_values(values, *file, is_array)) {
-        // Skips Paddle's own names, and the slices of tensors that are added below.
+        // Skips Paddle's own entries, and the slices of tensors that are added below.
         if (named.key.starts_with("StructuredToParameterName@@") || cut.contain(named.key))
             continue;
         std::string const key = named.key.empty() ? path.stem().string() : named.key;

@@ -11,7 +11,7 @@
 
 namespace reshard::detail {
 
-/// Two names, in the order of search.
+/// The names of a part's index and of its only file, in the order of search.
 struct part_names {
     std::string_view index;
     std::string_view single;
@@ -73,7 +73,7 @@ RESHARD_DECL vector<std::string> unmerged_files(file_store const& files,
 RESHARD_DECL vector<std::string> older_files(file_store const& files,
                                              std::filesystem::path const& directory) {
     return names_where(files, directory, [](std::string const& name) {
-        bool const is_of_torch = // but not `pytorch_model_1.bin`, which is another model
+        bool const is_of_torch = // excludes `pytorch_model_1.bin`, which is another model
             name.starts_with("pytorch_model.") || name.starts_with("pytorch_model-");
         bool const is_of_paddle = name.starts_with("model_state") ||
                                   name.starts_with("optimizer") ||

@@ -23,14 +23,14 @@
 
 namespace reshard::detail {
 
-/// The destination of a program's tensor: the part, and its name there.
+/// The destination of a target tensor: the part, and the tensor's name in it.
 struct unified_place {
     unified_part part = unified_part::model;
     std::string name;
 };
 
-/// The key of the weight and the kind of state, for a key of a state; a null kind for any other
-/// key.
+/// Splits the key of a state into the key of the weight and the kind of state. The kind is null for
+/// any other key.
 inline std::pair<std::string_view, model::state_kind const*>
 state_in(std::string_view key, vector<model::state_kind> const& kinds) {
     for (model::state_kind const& kind : kinds)
@@ -39,9 +39,9 @@ state_in(std::string_view key, vector<model::state_kind> const& kinds) {
     return {key, nullptr};
 }
 
-/// Tells which keys of 32 bits are master weights without their weights: `w.w_0`, if the target has
-/// a state of `w` or another weight. There are none if PaddlePaddle gave the names, such as
-/// `linear_0.w_0`: in these, `.w_0` is part of a weight's name.
+/// Finds 32-bit master weights whose weights are missing: `w.w_0`, if the target has a state of `w`
+/// or another weight. Finds none if PaddlePaddle gave the names, such as `linear_0.w_0`, because
+/// `.w_0` is then part of a weight's name.
 class lone_masters {
 public:
     lone_masters(layout const& target, vector<model::state_kind> const& kinds) {
@@ -75,7 +75,7 @@ private:
     bool has_variables_ = false;
 };
 
-/// \param is_lone_master it may be a master weight without its weight
+/// \param is_lone_master true if the key may be a master weight whose weight is missing
 /// \post  `key_in_part(part, name)` is the key
 inline unified_place unified_place_of(std::string const& key, layout const& target,
                                       bool is_lone_master) {
@@ -90,7 +90,7 @@ inline unified_place unified_place_of(std::string const& key, layout const& targ
     return {unified_part::model, key};
 }
 
-/// Plans the files of such a checkpoint, part by part.
+/// Plans the files of a Unified Checkpoint, part by part.
 class unified_planner {
 public:
     unified_planner(layout const& target, file_choices const& choices)
@@ -116,13 +116,13 @@ public:
         add(unified_part::optimizer, "optimizer", optimizer_index_name, has_masters);
         add(unified_part::master_weights, "master_weights", master_index_name, {});
         if (parts_.contains(unified_part::model) || !has_masters)
-            add(unified_part::model, "model", hf_index_name, {}); // last: it makes it a checkpoint
+            add(unified_part::model, "model", hf_index_name, {}); // last: completes the checkpoint
         return files_.take(std::make_shared<known_texts>(std::move(headers_), std::move(indexes_)));
     }
 
 private:
     struct named_shard {
-        std::string name; ///< in its file
+        std::string name; ///< the name in its file
         file_shard shard;
     };
 

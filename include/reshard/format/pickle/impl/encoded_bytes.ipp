@@ -18,7 +18,8 @@ inline bool continues_character(char byte) {
     return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
 
-/// Takes a text byte by byte, and writes the numbers of its characters after the first few.
+/// Takes a text byte by byte, and writes the numbers of its characters. The first `left_out`
+/// characters are skipped.
 class character_numbers {
 public:
     character_numbers(std::uint64_t left_out, std::span<std::byte> target)
@@ -27,10 +28,10 @@ public:
     std::size_t written() const { return written_; }
     bool is_full() const { return written_ == target_.size(); }
 
-    /// True between two characters.
+    /// True between two characters of the text.
     bool is_between() const { return lead_ == 0; }
 
-    /// False for a byte that is not part of a character below 256.
+    /// False for a byte that cannot be in a character below 256.
     bool take(char byte) {
         auto const bits = static_cast<unsigned char>(byte);
         if (continues_character(byte)) {
@@ -59,7 +60,7 @@ private:
     std::uint64_t left_out_;
     std::span<std::byte> target_;
     std::size_t written_ = 0;
-    unsigned char lead_ = 0; ///< the first byte of a character of two
+    unsigned char lead_ = 0; ///< the first byte of a two-byte character
 };
 
 RESHARD_DECL std::optional<std::string> latin1_bytes(std::string_view text) {
@@ -84,7 +85,7 @@ RESHARD_DECL void encoded_bytes::refuse(std::string_view problem) const {
          problem, ", and should be ", bytes_, " bytes as protocol 2 has them");
 }
 
-/// The bytes of at most one step of the text, from a byte of it on.
+/// The bytes of the text from `begin` on, at most one step.
 RESHARD_DECL std::string encoded_bytes::part(file_store::file const& file,
                                              std::uint64_t begin) const {
     std::string part(std::min(step, text_.size() - begin), ' ');
@@ -140,7 +141,8 @@ files_with_encoded_bytes::files_with_encoded_bytes(std::shared_ptr<file_store co
       path_(std::move(path)),
       real_bytes_(below_->open(path_)->facts().bytes) {}
 
-/// Texts that stay in the file are shown after its end in their order, and short texts after these.
+/// The bytes of texts that stay in the file are shown after its end, in their order. The bytes of
+/// short texts follow.
 RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, pickle_value text,
                                                          std::uint64_t bytes,
                                                          std::string const& noun) {
@@ -164,13 +166,13 @@ RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, p
     return begin;
 }
 
-/// The last entry that begins at or before a position; the end if there is none.
+/// The last entry that begins at or before a position, or the end of the entries.
 inline auto entry_at(auto const& entries, std::uint64_t position) {
     auto const next = entries.upper_bound(position);
     return next == entries.begin() ? entries.end() : std::prev(next);
 }
 
-/// A file and the bytes after its end; refers to the store.
+/// A file, extended by bytes after its end. Refers to the store.
 class file_with_encoded_bytes : public file_store::file {
 public:
     file_with_encoded_bytes(std::unique_ptr<file_store::file> real,

@@ -68,7 +68,7 @@ private:
         add(end);
     }
 
-    /// Bytes and frozen sets of protocol 2, or the arguments of a class.
+    /// Writes bytes or frozen sets of protocol 2, or the arguments of a class.
     void put_object(pickle_value value, std::size_t depth) {
         pickle_object const& object = values_.object(value, dict_);
         auto const arguments = values_.elements(object.arguments, dict_);
@@ -131,7 +131,7 @@ private:
     std::string text_;
 };
 
-/// Visits the dicts and lists of a file, tensors and other values, in their order.
+/// Visits the values of a file in their order: dicts, lists, tensors and other values.
 class value_walk {
 public:
     value_walk(pickle const& values, file_store::file const& file, value_predicate const& is_tensor)
@@ -142,7 +142,7 @@ public:
         return std::move(all_);
     }
 
-    /// The names of entered tuples that are not within another one.
+    /// The names of entered tuples that are not inside another tuple.
     ///
     /// \pre `all` was called
     vector<std::string> const& tuples() const { return tuples_; }
@@ -150,20 +150,20 @@ public:
 private:
     using kind = pickle_value::kind;
 
-    static constexpr std::size_t most_depth = 64; ///< deeper than any state
+    static constexpr std::size_t most_depth = 64; ///< deeper than the state of any training
 
-    /// The limits of a file, in addition to an amount for each byte that was read. A value that
-    /// occurs several times counts each time, with a name.
+    /// The limits of an empty file. Each byte that was read raises them. A value that occurs
+    /// several times counts each time, and so does its name.
     static constexpr std::uint64_t base_values = 1 << 16, base_elements = 1 << 24,
                                    base_bytes_of_names = 1 << 20;
 
-    /// A name begins with the names of the values around it.
+    /// A name contains the names of all enclosing values.
     static constexpr std::uint64_t bytes_of_names_a_byte = 64;
 
-    /// The properties of a value that decide whether the list or the tuple around it is entered.
+    /// The properties of a value that decide whether a list or a tuple around it is entered.
     struct content {
         bool has_tensor = false;
-        bool opens_list = false; ///< it is a tensor, a dict, or a list that is entered
+        bool opens_list = false; ///< the value is a tensor, a dict, or a list that is entered
 
         content& operator|=(content other_content) {
             has_tensor |= other_content.has_tensor;
@@ -172,7 +172,7 @@ private:
         }
     };
 
-    /// True for a dict, a list or a tuple that is not within itself.
+    /// True for a dict, a list or a tuple that is not inside itself.
     bool is_entered(pickle_value value) const {
         bool const may_be =
             value.type == kind::dict || value.type == kind::list || value.type == kind::tuple;
@@ -202,12 +202,13 @@ private:
         return {found_content.has_tensor, true};
     }
 
-    /// Discards the values of a list or a tuple that is not entered.
+    /// Walks the elements of a list or a tuple. If it is not entered, discards the values that were
+    /// found in it.
     content walk_elements(std::string const& key, pickle_value value) {
         content found_content;
         std::size_t const before = all_.size(), tuples_before = tuples_.size();
         auto const elements = values_.elements(value, key);
-        if (are_plain(elements)) { // often many numbers; they need no names
+        if (are_plain(elements)) { // often many numbers, which need no names
             count(elements_, elements.size(), base_elements + values_.bytes_read(),
                   "elements of lists");
             add(key, value);
@@ -230,8 +231,8 @@ private:
         return found_content;
     }
 
-    /// The memory of a value before data is read: three times its name, and a checkpoint's tensor
-    /// with its position, or an object.
+    /// The memory of a value before data is read: three times the bytes of its name, and either a
+    /// checkpoint's tensor with its position, or an object.
     static std::uint64_t memory_of(std::string const& key, bool is_tensor) {
         return (is_tensor ? 480 : 220) + 3 * key.size();
     }
@@ -262,7 +263,7 @@ private:
         return text;
     }
 
-    /// Refuses values that would take more memory or time than a file of that length can justify.
+    /// Refuses values that need too much memory or time for the length of the file.
     void count(std::uint64_t& counted, std::uint64_t more, std::uint64_t most,
                std::string_view noun) const {
         counted += more;
@@ -298,10 +299,10 @@ private:
     value_predicate const& is_tensor_;
     vector<named_value> all_;
     vector<std::string> tuples_;
-    vector<pickle_value> around_; ///< the value that was entered last, and those around it
-    std::uint64_t memory_ = 0;    ///< for `all_`
-    std::uint64_t found_ = 0;     ///< values that were visited
-    std::uint64_t elements_ = 0;  ///< of lists that are one value
+    vector<pickle_value> around_; ///< the values that enclose the current value, the innermost last
+    std::uint64_t memory_ = 0;    ///< the memory for `all_`
+    std::uint64_t found_ = 0;     ///< the number of visited values
+    std::uint64_t elements_ = 0;  ///< elements of lists that are single values
     std::uint64_t bytes_of_names_ = 0;
 };
 
@@ -315,7 +316,7 @@ RESHARD_DECL vector<named_value> named_values(pickle const& values, file_store::
     return named_values;
 }
 
-/// The next part of the searched value; std::nullopt after the last one.
+/// The next part of a value; std::nullopt after the last part.
 RESHARD_DECL std::optional<pickle_value> opaque_search::part(step const& of) const {
     using kind = pickle_value::kind;
     if (of.value.type == kind::object) {
@@ -329,8 +330,8 @@ RESHARD_DECL std::optional<pickle_value> opaque_search::part(step const& of) con
     return of.next < parts.size() ? std::optional(parts[of.next]) : std::nullopt;
 }
 
-/// True for a value with a few parts that have no parts themselves. Most values are so, and need no
-/// memory.
+/// True for a value with a few parts that have no parts themselves. Most values are like this, and
+/// their heights are not stored.
 RESHARD_DECL bool opaque_search::has_few_plain(pickle_value value) const {
     constexpr std::size_t few = 8;
     for (step parts{value}; parts.next < few; ++parts.next)
@@ -341,11 +342,11 @@ RESHARD_DECL bool opaque_search::has_few_plain(pickle_value value) const {
 
 inline constexpr std::size_t endless_height = std::numeric_limits<std::size_t>::max();
 
-/// The depth of nesting in a value; `endless_height` if a value is within itself. It uses no
+/// The depth of nesting in a value; `endless_height` if a value is inside itself. It uses no
 /// recursion, because there may be millions of values.
 RESHARD_DECL std::size_t opaque_search::height(pickle_value value) {
     vector<step> steps;
-    std::size_t last = 0; // of the value that was searched last
+    std::size_t last = 0; // the height of the last searched value
     auto const enter = [&](pickle_value pickle_value) {
         last = 0;
         if (!has_others(pickle_value))
@@ -359,7 +360,7 @@ RESHARD_DECL std::size_t opaque_search::height(pickle_value value) {
         if (is_new)
             steps.push_back({pickle_value});
         else
-            last = match->second; // endless also for a value whose search is not finished
+            last = match->second; // also endless while the value is being searched
     };
     for (enter(value); !steps.empty();) {
         step& top = steps.back();

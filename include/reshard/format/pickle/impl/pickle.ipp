@@ -177,7 +177,8 @@ RESHARD_DECL bool pickle::is_made_by(pickle_value value, std::string_view callab
            global(objects_[value.position].callable, {}) == callable;
 }
 
-/// A state is a dict of members, or a pair: that dict or None, and a dict for slots.
+/// The state of an object is a dict of members, or a pair: a dict of members or None, and a dict
+/// for slots.
 RESHARD_DECL std::optional<pickle_value>
 pickle::find_member(pickle_value value, std::string_view name, std::string_view noun) const {
     using kind = pickle_value::kind;

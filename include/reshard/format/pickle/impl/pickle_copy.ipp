@@ -17,8 +17,8 @@
 
 namespace reshard::detail {
 
-/// True for a class in the modules of Megatron-Core's enumerations. Names of Python functions begin
-/// with a small letter.
+/// True for a class in the modules of Megatron-Core's enumerations. The names of Python functions
+/// begin with a small letter, so functions are excluded.
 inline bool is_enumeration(std::string_view maker) {
     for (std::string_view const module :
          {"megatron.core.enums.", "megatron.core.transformer.enums."})
@@ -29,7 +29,7 @@ inline bool is_enumeration(std::string_view maker) {
     return false;
 }
 
-/// Writes values, with the values in them.
+/// Writes values, and the values inside them.
 class pickle_copier {
 public:
     pickle_copier(pickle_writer& out, pickle const& values, file_store::file const& file,
@@ -159,8 +159,8 @@ private:
         out_.call("__builtin__", "bytearray", [&] { put_encoded(where); });
     }
 
-    /// Writes bytes as Python does in protocol 2: as a text whose characters have the numbers of
-    /// the bytes.
+    /// Writes bytes as Python does in protocol 2: as a text in which the number of each character
+    /// is a byte.
     void put_encoded(byte_run where) {
         std::string text;
         for (char const character : bytes_at(where)) {

@@ -27,7 +27,7 @@ inline bool is_allowed(std::span<std::string_view const> allowed, std::string_vi
     });
 }
 
-/// Runs the codes of a pickle, which only assemble values.
+/// Executes the opcodes of a pickle. They only assemble values.
 class pickle_reader : pickle_stack {
 public:
     using kind = pickle_value::kind;
@@ -43,7 +43,7 @@ public:
             refuse("is not the first one of a pickle of protocol 2 or later");
         result_.protocol_ = input_.byte();
         check_protocol(result_.protocol_);
-        constexpr std::uint64_t between_looks = 4096; // a check takes as long as some codes
+        constexpr std::uint64_t between_looks = 4096; // a check takes the time of several opcodes
         for (std::uint64_t i = 1; step(static_cast<pickle_code>(begin_code())); ++i)
             if (i % between_looks == 0)
                 check_memory(input_.position() - begin - skipped_);
@@ -65,7 +65,7 @@ private:
                    errc::unsupported);
     }
 
-    /// False at the end.
+    /// Executes one opcode; false at the end.
     bool step(pickle_code code) {
         switch (code) {
         case pickle_code::stop: result_.root_ = pop(); return false;
@@ -105,7 +105,7 @@ private:
         }
     }
 
-    /// Reads a number in two's complement; the last byte has the sign.
+    /// Reads a number in two's complement. The last byte has the sign.
     void push_long(std::uint64_t bytes) {
         if (bytes > 8)
             return push_skipped(kind::long_integer, bytes);
@@ -173,7 +173,7 @@ private:
         }
     }
 
-    /// Adds the values above a container to it.
+    /// Adds the values on top of the stack to the container below them.
     void fill_with(kind type, std::span<pickle_value const> values) {
         if (stack_.size() - values.size() <= floor())
             refuse("adds to a missing value");
@@ -227,7 +227,7 @@ private:
     }
 
     void push_global(std::string const& name) {
-        // A name with a line break would become codes in the pickle of a copy.
+        // In the pickle of a copy, a name with a line break would become opcodes.
         bool const is_known = name.find('\n') == name.npos && is_allowed(allowed_, name);
         result_.has_unknown_ = result_.has_unknown_ || !is_known;
         std::size_t const index = result_.characters_.size();
@@ -236,7 +236,7 @@ private:
               index});
     }
 
-    /// Named arguments are read for unknown classes only.
+    /// Named arguments are only accepted for unknown classes.
     void push_object_of_names(pickle_value callable, pickle_value arguments, pickle_value names) {
         bool const has_names =
             result_.pairs(names, words("byte ", code_at_, ": named arguments")).size() != 0;
@@ -245,7 +245,8 @@ private:
         push_object(callable, has_names ? push_pair(arguments, names) : arguments);
     }
 
-    /// The list or dict that is added to an object of an unknown class, after its arguments.
+    /// The list or dict of the values that are added to an object of an unknown class. It is
+    /// appended to the object's arguments.
     pickle_value added_to(pickle_value object, kind type) {
         auto const [match, is_new] = added_.try_emplace({object.position, type});
         if (is_new) {
@@ -257,18 +258,18 @@ private:
         return match->second;
     }
 
-    /// True for the arguments of a class that is made of a tuple.
+    /// True if a class gets a tuple as its only argument.
     bool has_one_tuple(pickle_value arguments) const {
         return arguments.count == 1 && result_.values_[arguments.position].type == kind::tuple;
     }
 
-    /// True for the arguments of a class that is made of a dict.
+    /// True if a class gets a dict as its only argument.
     bool has_one_dict(pickle_value arguments) const {
         return arguments.count == 1 && result_.values_[arguments.position].type == kind::dict;
     }
 
-    /// Python makes a deque without arguments, or from () and its maximum length, and adds to it
-    /// afterwards. Here it is made from a list.
+    /// Python makes a deque without arguments, or from () and its maximum length, and adds the
+    /// elements afterwards. Here, the deque is made from a list.
     pickle_value deque_arguments(pickle_value arguments) {
         vector<pickle_value>& values = result_.values_;
         auto const span = std::span(values).subspan(arguments.position, arguments.count);
@@ -285,14 +286,15 @@ private:
         return arguments.count > 0 ? result_.values_[arguments.position] : deque;
     }
 
-    /// A dict of another class becomes a plain dict, and a size is a tuple.
+    /// Makes an object. A dict of another class becomes a plain dict, and a `torch.Size` becomes a
+    /// tuple.
     void push_object(pickle_value callable, pickle_value arguments) {
         if (callable.type == kind::object && result_.unknown_class(callable)) {
-            arguments = push_pair(callable, arguments); // a method of the object, for example
+            arguments = push_pair(callable, arguments); // such as a method of the object
             callable = result_.objects_[callable.position].callable;
         }
         if (callable.type != kind::global && callable.type != kind::unknown)
-            // texts for each of millions would take too long
+            // not `refuse`: texts for millions of objects would take too long
             result_.refuse(words("byte ", code_at_, ": the callee"), callable,
                            "the name of a class or a function");
         std::string_view const name = result_.global(callable, {});
@@ -315,7 +317,7 @@ private:
         push({kind::object, 0, result_.objects_.size() - 1});
     }
 
-    /// A state that is set to a dict has no effect.
+    /// Sets the state of the top value. The state of a dict is ignored.
     void set_state(pickle_value state) {
         pickle_value const target = top();
         if (target.type == kind::object)
@@ -346,7 +348,8 @@ private:
     file_reader input_;
     std::span<std::string_view const> allowed_;
     std::uint64_t skipped_ = 0; ///< bytes of values that stay in the file
-    /// For objects of unknown classes, by their indices and the list or dict.
+    /// The values that are added to objects of unknown classes, by the index of the object, and
+    /// list or dict.
     std::map<std::pair<std::uint64_t, kind>, pickle_value> added_;
 };
 

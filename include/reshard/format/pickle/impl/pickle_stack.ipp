@@ -29,8 +29,8 @@ protected:
         fail(code, result_.file_, ": byte ", code_at_, " ", text);
     }
 
-    /// Refuses values that take far more memory than the state of any training. Lists are moved as
-    /// they grow, so for a moment there may be two copies of one.
+    /// Refuses values that take far more memory than the state of any training. A list is moved
+    /// when it grows, so two copies of it may exist for a moment.
     void check_memory(std::uint64_t bytes_read) const {
         std::uint64_t const taken =
             result_.memory() + (stack_.size() + memo_.size()) * sizeof(pickle_value) +
@@ -104,7 +104,7 @@ protected:
         push(run);
     }
 
-    /// Adds values to a list or a dict. It moves the existing values if others follow them.
+    /// Adds values to a list or a dict. Moves the existing values if other values follow them.
     void extend(pickle_value container, std::span<pickle_value const> values) {
         vector<pickle_value>& pickle_values = result_.values_;
         pickle::run& run = result_.runs_[container.position];
@@ -133,11 +133,11 @@ protected:
         return {kind::tuple, 2, result_.values_.size() - 2};
     }
 
-    /// The number for a value that has none.
+    /// The number for the next value that is stored.
     std::uint64_t next_number() const { return memo_.size(); }
 
-    /// Most writers use the next number. Numbers beyond it come from other writers, and go into a
-    /// table.
+    /// Stores the top value by its number. Most writers use the next number. Higher numbers come
+    /// from other writers, and go into a table.
     void memorize(std::uint64_t number) {
         if (number == memo_.size())
             memo_.push_back(top());
@@ -157,9 +157,9 @@ protected:
     }
 
     pickle& result_;
-    std::uint64_t code_at_ = 0; ///< position of the code that is run
+    std::uint64_t code_at_ = 0; ///< position of the current opcode
     vector<pickle_value> stack_;
-    vector<std::size_t> marks_; ///< sizes of the stack
+    vector<std::size_t> marks_; ///< the size of the stack at each mark
 
 private:
     vector<pickle_value> memo_;

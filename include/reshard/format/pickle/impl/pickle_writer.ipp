@@ -48,7 +48,7 @@ RESHARD_DECL void pickle_writer::long_integer(std::string_view bytes) {
 RESHARD_DECL void pickle_writer::real(double value) {
     auto const bits = std::bit_cast<std::uint64_t>(value);
     code(pickle_code::binfloat);
-    for (int i = 7; i >= 0; --i) // only here is the highest byte first
+    for (int i = 7; i >= 0; --i) // only this number is written highest byte first
         number(bits >> 8 * i & 0xff, 1);
 }
 

@@ -59,19 +59,19 @@ inline vector<deepspeed_value> deepspeed_values(file_store const& files,
     return values;
 }
 
-/// The files of a parameter: its weight, and its states by their names.
+/// The files of a parameter: its weight, and its states by name.
 struct deepspeed_parameter {
     std::filesystem::path directory;
-    std::optional<index_vector> weight; ///< its shape; std::nullopt if it cannot be read
+    std::optional<index_vector> weight; ///< shape of the weight; std::nullopt if it is unreadable
     bool has_weight = false;
-    bool is_vocabulary = false;                                  ///< it may have lost padding rows
-    std::map<std::string, std::optional<index_vector>> states{}; ///< of tensors, their shapes
+    bool is_vocabulary = false; ///< padding rows may have been removed
+    std::map<std::string, std::optional<index_vector>> states{}; ///< shapes of tensors, by name
 };
 
 /// The parameters, by key.
 using deepspeed_parameters = std::map<std::string, deepspeed_parameter>;
 
-/// The parameters that have directories, without contents yet.
+/// The parameters that have directories. Their contents are not added yet.
 inline deepspeed_parameters find_parameters(file_store const& files,
                                             std::filesystem::path const& directory) {
     deepspeed_parameters parameters;
@@ -81,7 +81,7 @@ inline deepspeed_parameters find_parameters(file_store const& files,
     return parameters;
 }
 
-/// True if the file belongs to a parameter that is a vocabulary.
+/// True if the file says that its parameter is a vocabulary.
 inline bool is_vocabulary(pickle const& values) {
     if (values.root().type != pickle_value::kind::dict)
         return false;
@@ -92,11 +92,11 @@ inline bool is_vocabulary(pickle const& values) {
 /// The content of a value's file.
 struct deepspeed_content {
     bool is_tensor = true;
-    std::optional<index_vector> shape{}; ///< of a tensor that can be read
+    std::optional<index_vector> shape{}; ///< the shape of a tensor that can be read
     bool is_vocabulary = false;
 };
 
-/// Notes a value of a parameter.
+/// Records a value of a parameter.
 inline void note(deepspeed_parameters& parameters, std::filesystem::path const& path,
                  deepspeed_content const& content) {
     deepspeed_parameter& parameter = parameters.at(path.parent_path().filename().string());
@@ -110,9 +110,9 @@ inline void note(deepspeed_parameters& parameters, std::filesystem::path const& 
 }
 
 /// Refuses a parameter that lacks its weight, or some of its states. Optimizers give all parameters
-/// of a kind the same states, so no parameter has only a part of another's states.
+/// of a kind the same states, so no parameter has only some of the states of another.
 inline void check_has_all(deepspeed_parameters const& parameters) {
-    std::map<std::set<std::string>, std::string> kinds; // a parameter of each
+    std::map<std::set<std::string>, std::string> kinds; // a parameter for each set of states
     for (auto const& [key, parameter] : parameters) {
         if (!parameter.has_weight)
             fail(errc::corrupt_file, (parameter.directory / deepspeed_weight).string(),
@@ -135,8 +135,8 @@ inline void check_has_all(deepspeed_parameters const& parameters) {
             }
 }
 
-/// Refuses a state with another number of elements than its weight. A state without axes, such as a
-/// step, has no axes for any parameter.
+/// Refuses a state whose number of elements differs from the weight's. A state that has no axes,
+/// such as a step, must have no axes for all parameters.
 inline void check_states(deepspeed_parameters const& parameters) {
     std::set<std::string> with_axes;
     for (auto const& [key, parameter] : parameters)
@@ -152,11 +152,11 @@ inline void check_states(deepspeed_parameters const& parameters) {
                      " ", *parameter.weight, "; was ds_to_universal interrupted? Run it again");
 }
 
-/// The trained parameters, which the files of the model's states list.
+/// The trained parameters that the files of model states list.
 struct listed_parameters {
-    /// The shapes by key, and by the tensor-parallel rank that has the parameter, or a part of it.
+    /// The shapes by key, and by the tensor-parallel rank that has the parameter, or a shard of it.
     std::map<std::string, std::map<std::string, index_vector>> shapes;
-    std::filesystem::path file; ///< the last one that lists some
+    std::filesystem::path file; ///< the last file that lists parameters
 };
 
 /// The tensor-parallel rank of a file: `00` of `mp_rank_00_model_states.pt`.
@@ -192,7 +192,7 @@ inline void add_listed(file_store const& files, std::filesystem::path const& pat
     }
 }
 
-/// The files with the states of the model: their names end with `_model_states.pt`.
+/// The files of model states. Their names end with `_model_states.pt`.
 inline vector<std::filesystem::path> model_state_files(file_store const& files,
                                                        std::filesystem::path const& directory) {
     vector<std::filesystem::path> paths;
@@ -203,7 +203,7 @@ inline vector<std::filesystem::path> model_state_files(file_store const& files,
     return paths;
 }
 
-/// The entries of all these files. Unreadable files are skipped.
+/// The parameters that the files of model states list. Unreadable files are skipped.
 inline listed_parameters list_parameters(file_store const& files,
                                          std::filesystem::path const& directory) {
     listed_parameters parameters;
@@ -217,8 +217,8 @@ inline listed_parameters list_parameters(file_store const& files,
     return parameters;
 }
 
-/// True if a parameter may have the shape, given the shapes of its parts on the ranks. One axis is
-/// cut over ranks, and padding rows of a vocabulary are removed.
+/// True if a parameter may have the shape, given the shapes of its shards on the ranks. One axis is
+/// cut across the ranks, and padding rows of a vocabulary are removed.
 inline bool may_have(index_vector const& shape, bool is_vocabulary,
                      std::map<std::string, index_vector> const& of_ranks) {
     index_t sum = 0;
@@ -233,7 +233,7 @@ inline bool may_have(index_vector const& shape, bool is_vocabulary,
     return is_vocabulary || (of_ranks.size() > 1 && element_count(shape) == sum);
 }
 
-/// Refuses a parameter that only the directory or only the list has, or whose shapes differ.
+/// Refuses a parameter that is only in the directory or only in the list, or whose shapes differ.
 inline void check_listed(listed_parameters const& listed, deepspeed_parameters const& parameters) {
     constexpr std::string_view again = "; was ds_to_universal interrupted? Run it again";
     for (auto const& [key, of_ranks] : listed.shapes) {
@@ -274,8 +274,7 @@ inline void warn_of_rest(checkpoint_metadata& opened, file_store const& files,
             ", which hold the model in its own data type, and values of no parameter");
 }
 
-/// The tensor of a file: the file itself, or `param` of its dict; empty if it is another
-/// value.
+/// The tensor of a file: the file itself, or `param` of its dict; std::nullopt for another value.
 inline std::optional<file_tensor> tensor_of(torch_archive const& archive,
                                             file_store::file const& file,
                                             deepspeed_value const& value) {

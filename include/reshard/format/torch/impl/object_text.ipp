@@ -26,11 +26,11 @@
 
 namespace reshard::detail {
 
-/// A whole number in two's complement, the lowest byte first: `0x10f`, `-0x1`.
+/// A whole number in two's complement, lowest byte first: `0x10f`, `-0x1`.
 inline std::string hexadecimal(std::string bytes) {
     bool const is_negative = !bytes.empty() && (byte_at(bytes, bytes.size() - 1) & 0x80u) != 0;
     bool carries = is_negative;
-    std::string digits; // the lowest first
+    std::string digits; // the lowest digit first
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         unsigned byte = is_negative ? ~byte_at(bytes, i) & 0xffu : byte_at(bytes, i);
         byte += carries ? 1u : 0u;
@@ -64,8 +64,8 @@ private:
 
     static constexpr std::size_t most_steps = std::size_t{1} << 24;
 
-    /// Counts all text, even if it is discarded, so that a small file that repeats a text many
-    /// times is not written for hours.
+    /// Counts all text, even discarded text. Otherwise, a small file that repeats a text many times
+    /// could be written for hours.
     void add(std::string_view text) {
         check_room(text.size());
         made_ += text.size();
@@ -112,7 +112,8 @@ private:
         }
     }
 
-    /// Refuses bytes whose text, at least half as long as they are, does not fit.
+    /// Reads bytes. Refuses them if their text does not fit: it is at least half as long as the
+    /// bytes.
     std::string bytes_of(byte_run where) const {
         check_room(where.size() / 2);
         std::string bytes(where.size(), ' ');
@@ -131,7 +132,7 @@ private:
         add({&character, 1});
     }
 
-    /// A text between quotes, with unchanged characters.
+    /// Writes a text between quotes, with unchanged characters.
     void put_text(std::string_view characters) {
         add("'");
         for (char const character : characters)
@@ -172,7 +173,7 @@ private:
     /// Texts of several values, one after the other.
     struct value_texts {
         std::string text;
-        vector<std::size_t> ends = {0}; ///< the first one is the beginning
+        vector<std::size_t> ends = {0}; ///< the first element is 0, the beginning
 
         std::size_t size() const { return ends.size() - 1; }
         std::string_view operator[](std::size_t i) const {
@@ -204,7 +205,7 @@ private:
         add(")");
     }
 
-    /// A key that occurs twice has its last value.
+    /// Writes a dict. A repeated key has its last value.
     void put_dict(pickle_pairs members, std::size_t depth) {
         add("{");
         value_texts const texts = texts_of(members.values, depth + 1);
@@ -258,7 +259,7 @@ private:
         return value.type == kind::bytes || values_.is_made_by(value, "_codecs.encode");
     }
 
-    /// A text, and the name of Latin-1.
+    /// The bytes for arguments that are a text and the name of Latin-1; std::nullopt for others.
     std::optional<std::string> encoded(std::span<pickle_value const> arguments) const {
         if (arguments.size() != 2 || arguments[1].type != kind::text ||
             (arguments[0].type != kind::text && arguments[0].type != kind::long_text))
@@ -269,7 +270,7 @@ private:
         return latin1_bytes(characters_of(arguments[0]));
     }
 
-    /// An array of NumPy, however it was pickled.
+    /// An array of NumPy, in any pickled form.
     struct array {
         pickle_value dtype;
         pickle_value shape;
@@ -297,7 +298,7 @@ private:
         return result && is_array(*result) ? result : std::nullopt;
     }
 
-    /// Writes its type, its shape, and its elements in memory order.
+    /// Writes an array's type, its shape, and its elements in memory order.
     void put_array(array const& current_array, std::size_t depth) {
         add(current_array.is_fortran ? "numpy.fortran_array(" : "numpy.array(");
         put(current_array.dtype, depth + 1);
@@ -324,7 +325,7 @@ private:
         put(object.state, depth + 1);
     }
 
-    /// Writes its type, its shape and the bytes of its elements.
+    /// Writes a tensor's type, its shape and the bytes of its elements.
     void put_tensor(pickle_value value) {
         file_tensor const tensor = archive_.tensor(value, what_);
         auto const size = static_cast<std::size_t>(bits(tensor.dtype)) / 8;
@@ -352,7 +353,7 @@ private:
     std::string const& what_;
     std::size_t most_bytes_;
     std::string text_;
-    std::size_t made_ = 0; ///< in bytes, including discarded ones
+    std::size_t made_ = 0; ///< bytes of text, including discarded text
     std::size_t steps_ = 0;
 };
 

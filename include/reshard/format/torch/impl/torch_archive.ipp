@@ -21,8 +21,8 @@
 
 namespace reshard::detail {
 
-/// The names that a file of torch may use in addition to makers of plain values: functions that
-/// make tensors, and enumerations in the arguments of a Megatron-LM job.
+/// The names that a file of torch may use in addition to `carried_makers`: functions that make
+/// tensors, and enumerations in the arguments of a Megatron-LM job.
 inline constexpr std::string_view tensor_names[] = {
     "torch.*",
     "torch.storage.UntypedStorage",
@@ -175,7 +175,7 @@ inline said_storage storage_of(pickle const& values, pickle_value id, std::strin
             values.integer(parts[4], noun)};
 }
 
-/// True for the id of a storage. Writers may have other values outside the pickle too.
+/// True for the id of a storage. Other values may be outside the pickle too.
 inline bool is_storage(pickle const& values, pickle_value id) {
     if (id.type != pickle_value::kind::tuple || id.count != 5)
         return false;
@@ -183,8 +183,8 @@ inline bool is_storage(pickle const& values, pickle_value id) {
     return first.type == pickle_value::kind::text && values.text(first, {}) == "storage";
 }
 
-/// The unit of a storage's size: bytes, or its elements; std::nullopt for classes that we do
-/// not have.
+/// The bytes per unit of a storage's size: 1, or the bytes of an element. std::nullopt for unknown
+/// classes.
 inline std::optional<std::uint64_t> storage_element_bytes(std::string_view type) {
     if (type == "torch.storage.UntypedStorage")
         return 1;
@@ -192,7 +192,7 @@ inline std::optional<std::uint64_t> storage_element_bytes(std::string_view type)
     return dtype ? std::optional(static_cast<std::uint64_t>(bits(*dtype)) / 8) : std::nullopt;
 }
 
-/// Compares the storages in the archive with those in the pickle.
+/// Compares the storages in the archive with the storages in the pickle.
 RESHARD_DECL void torch_archive::check_storages() const {
     std::set<std::string> said;
     for (pickle_value const id : values_->persistent_ids()) {
@@ -216,7 +216,7 @@ RESHARD_DECL void torch_archive::check_storages() const {
 inline constexpr std::string_view rebuild_of_type = "torch._tensor._rebuild_from_type_v2";
 inline constexpr std::string_view rebuild_of_parameter = "torch._utils._rebuild_parameter";
 
-/// True for the functions that make tensors of elements with strides.
+/// True for functions that make tensors of strided elements.
 inline bool is_plain_rebuild(std::string_view function) {
     return function == "torch._utils._rebuild_tensor_v2" ||
            function == "torch._utils._rebuild_tensor_v3";
@@ -237,7 +237,7 @@ RESHARD_DECL torch_archive::call torch_archive::call_in(pickle_value object) con
 }
 
 RESHARD_DECL pickle_value torch_archive::without_parameter(pickle_value value) const {
-    constexpr int most = 8; // parameters of parameters
+    constexpr int most = 8; // parameters may be nested
     for (int depth = 0; depth < most && value.type == pickle_value::kind::object; ++depth) {
         call const new_call = call_in(value);
         if (!new_call.function.starts_with(rebuild_of_parameter) || new_call.arguments.empty())
@@ -288,8 +288,8 @@ inline void check_in_storage(index_vector const& shape, index_vector const& stri
              " from element ", first, " on exceeds its storage of ", counted(elements, "element"));
 }
 
-/// Refuses a tensor that repeats the elements of its storage far too often (strides of 0). An
-/// expanded tensor is usually small, and reading takes as much memory as the shape says.
+/// Refuses a tensor that repeats the elements of its storage far too often (strides of 0). Expanded
+/// tensors are usually small, and reading one needs memory for its whole shape.
 inline void check_repeated(index_vector const& shape, data_type dtype, std::uint64_t storage,
                            std::string const& noun) {
     constexpr std::uint64_t most = std::uint64_t{1} << 30;

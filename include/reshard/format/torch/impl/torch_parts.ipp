@@ -58,7 +58,8 @@ private:
         return values_.elements(values_.object(value, what_).arguments, what_);
     }
 
-    /// A number, or the product of the numbers in tuples, for a mesh axis that joins several axes.
+    /// A number, or the product of the numbers in tuples. A mesh axis that joins several axes has a
+    /// tuple.
     index_t product_of(pickle_value value, int depth = 0) const {
         if (value.type == pickle_value::kind::integer)
             return values_.integer(value, what_);
@@ -167,7 +168,7 @@ private:
     }
 
     /// Checks the split factors. A strided shard cuts after the shards to its right, so its split
-    /// factor is the product of their extents.
+    /// factor is the product of the extents of their mesh axes.
     void check_factors(vector<placement> const& placements, vector<index_t> const& factors,
                        mesh const& ranks) const {
         for (std::size_t i = 0; i < std::min(placements.size(), ranks.ndim()); ++i) {
@@ -185,8 +186,8 @@ private:
         }
     }
 
-    /// Checks the order of cuts: newer versions of torch can cut one axis by mesh axes in any
-    /// order.
+    /// Checks the order of cuts, because newer versions of torch can cut one axis by mesh axes in
+    /// any order.
     void check_order(pickle_value spec) const {
         auto const order = values_.find_member(spec, "shard_order", what_);
         if (!order || order->type != pickle_value::kind::tuple)
@@ -209,16 +210,17 @@ private:
     std::string what_;
 };
 
-/// A DTensor, as described by the files added so far.
+/// A DTensor, as far as the added files describe it.
 struct spread_tensor {
     distribution spread;
     std::filesystem::path first_file;
-    std::map<holder_t, std::filesystem::path> files{}; ///< by positions on the mesh
-    std::set<holder_t> parts{};                        ///< positions of boxes that differ
-    index_t elements = 0;                              ///< of these boxes
+    std::map<holder_t, std::filesystem::path> files{}; ///< by position on the mesh
+    std::set<holder_t> parts{};                        ///< the positions of different boxes
+    index_t elements = 0;                              ///< elements in these boxes
 };
 
-/// The first position with the same box as `index`, along the mesh axes that replicate.
+/// The first position with the same box as `index`: its coordinates are 0 along mesh axes that
+/// replicate.
 inline holder_t place_of_box(distribution const& spread, holder_t index) {
     index_vector at = spread.ranks().coordinates_of(index);
     for (std::size_t i = 0; i < at.size(); ++i)
@@ -236,7 +238,7 @@ inline std::string place_text(mesh const& ranks, holder_t index) {
     return text;
 }
 
-/// Names a part of a tensor that no file has; empty for a complete tensor.
+/// Names a shard of a tensor that no file has; empty for a complete tensor.
 inline std::string lacking_part(spread_tensor const& tensor) {
     distribution const& spread = tensor.spread;
     if (tensor.elements == element_count(spread.shape()))

@@ -36,7 +36,7 @@ inline vector<named_value> values_in(torch_archive const& archive, file_store::f
     });
 }
 
-/// Finds tensors within values.
+/// Finds tensors inside values.
 inline value_search tensor_search(torch_archive const& archive) {
     return {archive.values(), [&archive](pickle_value value) {
                 return archive.is_tensor(value) || archive.is_part(value);
@@ -59,7 +59,7 @@ RESHARD_DECL bool has_tensors(saved_object const& object) {
         torch_archive const archive(bytes, object.key, {0, object.archive.size()});
         return tensor_search(archive).find_in(archive.values().root()).has_value();
     } catch (error const&) {
-        return false; // of a class that is not read
+        return false; // the archive cannot be read
     }
 }
 
@@ -70,7 +70,7 @@ struct followed_index {
     bool is_strict = true;
 };
 
-/// The tensors of an index's file that are read from other files.
+/// The tensors that are in a file of the index, but are read from other files.
 ///
 /// \throws error as `check_difference`
 key_set keys_elsewhere(auto& values, followed_index const& index, std::string_view file,
@@ -88,12 +88,12 @@ RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value v
     return {key, torch_file_of(copy_of(value, archive.values(), file, "object '" + key + "'"))};
 }
 
-/// The values of files that are not tensors.
+/// The values in the files that are not tensors.
 inline vector<saved_object> objects_in(file_store const& files,
                                        vector<std::filesystem::path> const& paths,
                                        key_set const& keys) {
     vector<saved_object> objects;
-    key_set set; // the values of the first rank count
+    key_set set; // the values of the first rank are taken
     for (std::filesystem::path const& path : paths) {
         torch_file_archive const archive(files, path);
         for (named_value const& value : values_in(*archive, archive.file())) {
@@ -108,7 +108,7 @@ inline vector<saved_object> objects_in(file_store const& files,
 }
 
 /// Adds files of torch.save: one file, the files of an index, or the files of ranks. Files of ranks
-/// have shards of DTensors, and a copy each of everything else.
+/// have shards of DTensors, and each has a copy of everything else.
 class torch_files {
 public:
     torch_files(std::shared_ptr<file_store const> files, std::filesystem::path const& path,
@@ -122,8 +122,8 @@ public:
 
     void warn(std::string text) { all_.warn(std::move(text)); }
 
-    /// Adds the entries of a file, except the tensors that `elsewhere` returns. It is called with
-    /// all names.
+    /// Adds the entries of a file, except the tensors that `elsewhere` returns. `elsewhere` is
+    /// called with all names.
     void add(std::filesystem::path const& path,
              std::function<key_set(index_keys)> const& elsewhere = {}) {
         torch_file_archive const opened(*files_, path);
@@ -147,7 +147,7 @@ public:
         paths_.push_back(path);
     }
 
-    /// Takes everything that was added, with the values that are not tensors.
+    /// Takes everything that was added, including the values that are not tensors.
     opened_checkpoint take() {
         if (are_of_ranks_ && !objects_.empty())
             warn(values_taken_of(paths_.front()));
@@ -266,11 +266,11 @@ private:
     std::shared_ptr<file_store const> files_;
     whole_tensors all_;
     bool are_of_ranks_;
-    std::filesystem::path path_; ///< of the last file
+    std::filesystem::path path_; ///< the path of the last file
     vector<std::filesystem::path> paths_;
     std::map<std::string, spread_tensor> spread_;
-    std::set<std::string> objects_; ///< of ranks: those of the first one count
-    /// The first of the tensors with the same view of a storage in the last file.
+    std::set<std::string> objects_; ///< keys of values in files of ranks
+    /// The first tensor in the last file for each view of a storage.
     std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views_;
 };
 
@@ -307,8 +307,7 @@ RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path
     });
 }
 
-/// Refuses an index that lists some numbered files, `x-00001-of-00003.bin`, but not others that
-/// exist.
+/// Refuses an index that lists some files of `x-00001-of-00003.bin`, but omits others that exist.
 inline void check_numbered(file_store const& files, std::filesystem::path const& index,
                            auto const& by_file) {
     for (std::filesystem::path const& path : files.list(index.parent_path())) {

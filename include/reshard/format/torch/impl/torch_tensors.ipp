@@ -74,7 +74,7 @@ inline void put_tensor(pickle_writer& out, torch_tensor const& tensor, std::size
     out.integer(0); // the first element in the storage
     out.integers(tensor.shape);
     out.integers(row_major_strides(tensor.shape));
-    out.boolean(false); // it needs no gradient
+    out.boolean(false); // does not need a gradient
     out.global("collections", "OrderedDict");
     out.empty_tuple();
     out.call();

@@ -25,10 +25,10 @@ namespace reshard::detail {
 class inflate_state {
 public:
     inflate_state() {
-        if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) // without a header
+        if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) // no header is expected
             fail(errc::io, "zlib cannot begin to inflate: not enough memory?");
     }
-    /// \pre nothing is left of the input
+    /// \pre the input is used up
     inflate_state(inflate_state const& state)
         : position(state.position), consumed(state.consumed), checksum(state.checksum) {
         if (inflateCopy(&stream_, const_cast<z_stream*>(&state.stream_)) != Z_OK)
@@ -39,16 +39,16 @@ public:
 
     z_stream& stream() { return stream_; }
 
-    std::uint64_t position = 0; ///< among the inflated bytes
-    std::uint64_t consumed = 0; ///< of the member
+    std::uint64_t position = 0; ///< in the inflated bytes
+    std::uint64_t consumed = 0; ///< the number of deflated bytes that were read
     uLong checksum = crc32(0, nullptr, 0);
 
 private:
-    z_stream stream_{}; ///< it refers to itself, and is not moved
+    z_stream stream_{}; ///< refers to itself, so it is not moved
 };
 
-/// Reads a deflated member. Saves some states of a large member, so that a part need not be
-/// inflated from the first byte on.
+/// Reads a deflated member. Saves some states of a large member, so that reading a part does not
+/// inflate all bytes before it.
 class inflated_member {
 public:
     inflated_member(zip_member const& member, std::string noun)
@@ -56,12 +56,12 @@ public:
           what_(std::move(noun)),
           step_(std::max<std::uint64_t>(least_step, member.packing->bytes / most_places + 1)) {}
 
-    /// \pre `position + target.size()` is not beyond the member's bytes
+    /// \pre `position + target.size()` is at most the number of the member's bytes
     void read(file_store::file const& file, std::uint64_t position, std::span<std::byte> target) {
         try {
             read_from(file, position, target);
         } catch (...) {
-            state_.reset(); // the state is beyond the position that it notes
+            state_.reset(); // the state is ahead of the position that it records
             throw;
         }
     }
@@ -87,7 +87,7 @@ private:
              " bytes, and ", problem, "; the file is damaged");
     }
 
-    /// Takes the last saved state at or before a position.
+    /// Uses the last state at or before a position, unless the current state is closer.
     void go_back(std::uint64_t position) {
         auto const next = std::ranges::upper_bound(places_, position, {}, &inflate_state::position);
         bool const is_near = state_ && state_->position <= position;
@@ -101,7 +101,7 @@ private:
             state_ = std::make_unique<inflate_state>(last);
     }
 
-    /// Saves states on the way.
+    /// Inflates bytes into `target`, and saves states at regular distances.
     void inflate_to(file_store::file const& file, std::span<std::byte> target) {
         while (!target.empty()) {
             std::uint64_t const to_next = step_ - state_->position % step_;
@@ -182,9 +182,10 @@ private:
     std::list<inflate_state> places_;
 };
 
-/// The position at which the next deflated member is shown; `end` is the end of the one before.
+/// The position at which the next deflated member is shown; `end` is the end of the member before
+/// it.
 inline byte_run shown_bytes(zip_member const& member, std::uint64_t end, std::string_view name) {
-    // Deflate makes at most 258 bytes of two bits. So a false size cannot make memory grow.
+    // Deflate makes at most 258 bytes from two bits, so a false size cannot make memory grow.
     constexpr std::uint64_t most_a_byte = 1032;
     std::uint64_t const bytes = member.packing->bytes;
     if (bytes / most_a_byte > member.bytes.size() ||
@@ -204,14 +205,14 @@ RESHARD_DECL vector<shown_member> shown_members(file_store::file const& file,
             bytes = member.bytes;
         else if (!member.packing->is_encrypted && member.packing->method == zip_packing::deflated) {
             bytes = shown_bytes(member, end, name);
-            end = bytes->end + (bytes->size() == 0 ? 1 : 0); // each has a separate position
+            end = bytes->end + (bytes->size() == 0 ? 1 : 0); // each member has a separate position
         }
         shown.push_back({std::move(member), bytes});
     }
     return shown;
 }
 
-/// A file with its inflated members after its end; refers to the store.
+/// A file, extended by its inflated members after its end. Refers to the store.
 class file_with_inflated : public file_store::file {
 public:
     file_with_inflated(std::unique_ptr<file_store::file> real, files_with_inflated const& inflated,
@@ -241,7 +242,7 @@ public:
 private:
     static constexpr std::size_t most_readers = 8;
 
-    /// Keeps the last readers, because several tensors may be read in turn.
+    /// Keeps the most recent readers, because several tensors may be read in turn.
     inflated_member& reader_of(shown_member const& shown) const {
         auto const match = std::ranges::find(readers_, shown.bytes->begin, &named_reader::first);
         if (match != readers_.end())
@@ -261,7 +262,7 @@ private:
     files_with_inflated const& all_;
     std::filesystem::path path_;
     mutable std::mutex mutex_;
-    mutable std::list<named_reader> readers_; ///< the last one first
+    mutable std::list<named_reader> readers_; ///< the last used reader first
 };
 
 RESHARD_DECL files_with_inflated::members_by_place const&

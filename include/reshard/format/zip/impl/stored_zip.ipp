@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// Reads one archive. Positions in it count from its first byte.
+/// Reads one archive. Positions are counted from the first byte of the archive.
 class zip_reader {
 public:
     zip_reader(file_store::file const& file, std::string_view name, byte_run where)
@@ -60,19 +60,19 @@ private:
         byte_run bytes;
     };
 
-    /// A member before the position of its bytes is known.
+    /// A member, before the position of its bytes is known.
     struct entry {
         std::string name;
         zip_packing packing;
-        std::uint64_t bytes = 0;  ///< in the file
-        std::uint64_t header = 0; ///< position of the header before its bytes
+        std::uint64_t bytes = 0;  ///< the bytes in the file
+        std::uint64_t header = 0; ///< the position of the header before the bytes
 
         bool is_stored() const {
             return packing.method == zip_packing::stored && !packing.is_encrypted;
         }
     };
 
-    /// Refuses two members with one name, because readers differ in which one they take.
+    /// Refuses two members with one name, because readers disagree about the member to take.
     void check_names_differ(vector<entry> const& entries) const {
         vector<entry const*> sorted;
         sorted.reserve(entries.size());
@@ -180,7 +180,7 @@ private:
         return found_directory;
     }
 
-    /// Reads the entry at `index`, and moves `index` after it.
+    /// Reads the entry at `index`, and advances `index` past the entry.
     entry entry_at(std::string const& text, std::size_t& index, std::uint64_t first) const {
         std::uint64_t const at = first + index;
         if (text.size() - index < entry_bytes || mark_at(text, index) != entry_mark)
@@ -230,8 +230,8 @@ private:
             refuse(at, "the member '" + found_entry.name + "' is stored, but in another size");
     }
 
-    /// The members with the positions of their bytes. Each follows its own header, whose fields may
-    /// be longer than the directory's.
+    /// The members with the positions of their bytes. The bytes of a member follow its own header,
+    /// whose fields may be longer than the fields in the directory.
     vector<zip_member> placed(vector<entry> const& entries, std::uint64_t end) const {
         vector<std::size_t> order(entries.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
@@ -259,8 +259,8 @@ private:
         return members;
     }
 
-    /// Refuses a gap with a member that the directory does not list. After a member there may be a
-    /// record of its size, of 12 to 24 bytes.
+    /// Refuses a gap that has a member, because the directory does not list the member. A record of
+    /// 12 to 24 bytes with a member's size may follow the member.
     void check_gap(std::uint64_t begin, std::uint64_t end) const {
         constexpr std::uint64_t records[] = {0, 12, 16, 20, 24}, mark_bytes = 4;
         if (begin >= end)

@@ -20,7 +20,7 @@ RESHARD_DECL std::uint32_t zip_checksum(std::string_view text) {
     return sum.checksum();
 }
 
-/// A text of consecutive numbers, the lowest byte first.
+/// A text of consecutive numbers, each lowest byte first.
 class number_text {
 public:
     number_text& add(std::uint64_t number, int bytes) {
@@ -34,7 +34,7 @@ private:
     std::string text_;
 };
 
-/// The mark of a number that the fields of archives before zip64 cannot hold.
+/// Marks a number that does not fit the fields of archives without zip64.
 inline constexpr std::uint64_t in_zip64 = 0xffff'ffff;
 
 /// The first date that an archive can have. A fixed date makes archives of equal tensors equal.
@@ -57,7 +57,7 @@ RESHARD_DECL byte_run zip_plan::begin_member(std::string const& name, std::uint6
         extra.add(1, 2).add(16, 2).add(bytes, 8).add(bytes, 8);
     std::uint64_t const fixed = 30 + name.size() + extra.text().size();
     if (alignment > 1) {
-        // Pads as torch does, with a field "FB" that takes the missing bytes.
+        // Pads as torch does, with a field "FB" that has the missing number of bytes.
         std::uint64_t const lacking = (alignment - (end_ + fixed + 4) % alignment) % alignment;
         extra.add(0x4246, 2).add(lacking, 2);
         for (std::uint64_t i = 0; i < lacking; ++i)
