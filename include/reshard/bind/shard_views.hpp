@@ -5,18 +5,14 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/digest.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <utility>
 
 /// \file
 /// Finds the tensor in memory for each shard of a layout.
@@ -28,15 +24,17 @@ namespace reshard::detail {
 /// A shard is identified by the number of its tensor in the layout, and its number in that tensor.
 class shard_numbers {
 public:
-    /// Reserves memory for more shards without memory.
-    void reserve_shapes(std::size_t shards) { numbers_.reserve(numbers_.size() + shards); }
-
     bool contains(std::uint32_t tensor, std::uint32_t shard) const {
-        return numbers_.contains({tensor, shard});
+        return index_of({tensor, shard}) != class_table::none;
     }
 
 protected:
-    using place = std::pair<std::uint32_t, std::uint32_t>;
+    struct place {
+        std::uint32_t tensor;
+        std::uint32_t shard;
+
+        bool operator==(place const&) const = default;
+    };
 
     /// Returns false if the shard already has a number.
     bool put(place where, std::size_t number);
@@ -53,8 +51,13 @@ private:
     std::optional<std::uint32_t> find_shard(shard_descriptor const& shard, std::uint32_t tensor,
                                             tensor_shards const& shards, holder_t holder);
 
+    /// The index of a shard among those that were added, or `class_table::none`.
+    std::uint32_t index_of(place where) const;
+
     std::uint32_t last_ = 0; ///< the last number found; usually right for the next tensor, too
-    boost::unordered_flat_map<place, std::uint32_t> numbers_;
+    class_table table_;
+    vector<place> places_;          ///< in the order in which they were added
+    vector<std::uint32_t> numbers_; ///< by index
 };
 
 /// The tensors of the holders that this process plays, by shard. Refers to their memory.
@@ -79,21 +82,16 @@ public:
     /// Adds a shard without memory, as a row-major tensor; shards of one shape share a view.
     void add_shape(std::uint32_t tensor, std::uint32_t shard, data_type dtype,
                    index_vector const& shape) {
-        hasher digest;
-        digest.add(static_cast<std::uint64_t>(dtype));
-        digest.add(shape);
-        auto const [first, last] = shapes_.equal_range(digest.value());
-        auto const match = std::find_if(first, last, [&](auto const& element) {
-            return views_[element.second].dtype == dtype && views_[element.second].shape == shape;
-        });
-        auto number = static_cast<std::uint32_t>(views_.size());
-        if (match != last)
-            number = match->second;
-        else {
-            shapes_.emplace(digest.value(), number);
+        std::uint32_t const index = shape_table_.number(
+            digest_of_all(static_cast<std::uint64_t>(dtype), shape), [&](std::uint32_t other) {
+                View const& view = views_[shapes_[other]];
+                return view.dtype == dtype && view.shape == shape;
+            });
+        if (index == shapes_.size()) {
+            shapes_.push_back(static_cast<std::uint32_t>(views_.size()));
             views_.push_back(View{nullptr, dtype, shape, row_major_strides(shape)});
         }
-        put({tensor, shard}, number);
+        put({tensor, shard}, shapes_[index]);
     }
 
     /// \pre the shard was added
@@ -109,7 +107,8 @@ private:
     }
 
     vector<View> views_;
-    std::multimap<std::uint64_t, std::uint32_t> shapes_; ///< views without memory, by digest
+    class_table shape_table_;      ///< numbers the views without memory
+    vector<std::uint32_t> shapes_; ///< by such a number, the index of the view
 };
 
 /// The shards of a holder that have elements.

@@ -10,7 +10,6 @@
 #include <reshard/core/vector.hpp>
 
 #include <boost/assert.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -37,14 +36,20 @@ class copy_table {
 public:
     /// Returns the number of a copy. Prepares the copy if it is new.
     ///
-    /// \throws error with errc::dtype_mismatch if complex numbers would become real
+    /// \throws error with errc::dtype_mismatch if complex numbers would become real; the table is
+    ///         of no use after that
     std::uint32_t add(affine_copy const& copy, element_conversion const& conversion,
                       stores stores) {
-        auto const number = static_cast<std::uint32_t>(copies_.size());
-        auto const [position, is_new] = numbers_.try_emplace({copy, conversion, stores}, number);
-        if (is_new)
+        description const wanted{copy, conversion, stores};
+        std::uint32_t const number =
+            numbers_.number(digest_of_all(copy.extent, copy.source_strides, copy.target_strides,
+                                          copy.source_offset, copy.target_offset),
+                            [&](std::uint32_t other) { return descriptions_[other] == wanted; });
+        if (number == copies_.size()) {
+            descriptions_.push_back(wanted);
             copies_.push_back(prepare(copy, conversion, stores));
-        return position->second;
+        }
+        return number;
     }
 
     /// \pre `add` returned that number
@@ -61,16 +66,9 @@ private:
         bool operator==(description const&) const = default;
     };
 
-    struct hash {
-        std::size_t operator()(description const& current_description) const {
-            affine_copy const& copy = current_description.copy;
-            return digest_of_all(copy.extent, copy.source_strides, copy.target_strides,
-                                 copy.source_offset, copy.target_offset);
-        }
-    };
-
-    boost::unordered_flat_map<description, std::uint32_t, hash> numbers_;
-    vector<prepared_copy> copies_;
+    class_table numbers_;
+    vector<description> descriptions_; ///< by number
+    vector<prepared_copy> copies_;     ///< by number
 };
 
 /// True if the copy is a single loop over runs of bytes.

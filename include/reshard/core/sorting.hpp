@@ -122,27 +122,33 @@ public:
     /// is none, adds a class and returns its number.
     constexpr std::uint32_t number(std::uint64_t digest, auto&& is_it) {
         make_room();
-        slot& found_slot = find(digest, is_it);
-        if (found_slot.number == none)
-            found_slot = {digest, size_++};
-        return found_slot.number;
+        slot& match = slots_[find(digest, is_it)];
+        if (match.number == none)
+            match = {digest, size_++};
+        return match.number;
+    }
+
+    static constexpr std::uint32_t none = 0xffffffff;
+
+    /// The number of that class, or `none` if there is no such class.
+    constexpr std::uint32_t known_number(std::uint64_t digest, auto&& is_it) const {
+        return slots_[find(digest, is_it)].number;
     }
 
 private:
-    static constexpr std::uint32_t none = 0xffffffff;
 
     struct slot {
         std::uint64_t digest = 0;
         std::uint32_t number = none;
     };
 
-    /// The slot of the class, or the empty slot for it.
-    constexpr slot& find(std::uint64_t digest, auto&& is_it) {
+    /// The index of the class's slot, or of the empty slot for it.
+    constexpr std::size_t find(std::uint64_t digest, auto&& is_it) const {
         std::size_t at = digest & mask();
         while (slots_[at].number != none &&
                (slots_[at].digest != digest || !is_it(slots_[at].number)))
             at = (at + 1) & mask();
-        return slots_[at];
+        return at;
     }
 
     /// Enlarges the table if one more class does not fit.
@@ -152,7 +158,7 @@ private:
         vector<slot> const before = std::exchange(slots_, vector<slot>(2 * slots_.size()));
         for (slot const& entry : before)
             if (entry.number != none)
-                find(entry.digest, [](std::uint32_t) { return false; }) = entry;
+                slots_[find(entry.digest, [](std::uint32_t) { return false; })] = entry;
     }
 
     constexpr std::size_t mask() const { return slots_.size() - 1; }

@@ -46,7 +46,10 @@ public:
         append(elements.begin(), elements.end());
     }
     template <class Iterator>
-        requires requires(Iterator& i) { *i, ++i; }
+        requires requires(Iterator& i) {
+            *i;
+            ++i;
+        }
     constexpr vector(Iterator first, Iterator last) : vector() {
         append(first, last);
     }
@@ -148,7 +151,10 @@ public:
         fill(size, element);
     }
     template <class Iterator>
-        requires requires(Iterator& i) { *i, ++i; }
+        requires requires(Iterator& i) {
+            *i;
+            ++i;
+        }
     constexpr void assign(Iterator first, Iterator last) {
         clear();
         append(first, last);
@@ -233,7 +239,7 @@ private:
             return cut(begin_ + size);
         reserve_more(size - this->size());
         T* const end = begin_ + size;
-        if constexpr (std::is_nothrow_constructible_v<T, Arguments const&...>) {
+        if constexpr (noexcept(T(arguments...))) {
             for (T* to = end_; to != end; ++to)
                 std::construct_at(to, arguments...);
             end_ = end;
@@ -245,7 +251,7 @@ private:
 
     /// Destroys the elements from `end` on.
     constexpr void cut(T* end) {
-        if constexpr (std::is_trivially_destructible_v<T>)
+        if constexpr (std::is_trivially_copyable_v<T>)
             end_ = end;
         else
             while (end_ != end)
@@ -258,7 +264,7 @@ private:
     }
 
     constexpr void move_to_block(std::size_t capacity) {
-        static_assert(std::is_nothrow_move_constructible_v<T>);
+        static_assert(noexcept(T(std::move(*begin_))));
         T* const block = std::allocator<T>().allocate(capacity);
         T* to = block;
         for (T* from = begin_; from != end_; ++from, ++to) {

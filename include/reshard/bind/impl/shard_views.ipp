@@ -10,13 +10,25 @@
 namespace reshard::detail {
 
 RESHARD_DECL bool shard_numbers::put(place where, std::size_t number) {
-    return numbers_.emplace(where, static_cast<std::uint32_t>(number)).second;
+    std::uint32_t const index =
+        table_.number(digest_of_all(where.tensor, where.shard),
+                      [&](std::uint32_t other) { return places_[other] == where; });
+    if (index < places_.size())
+        return false;
+    places_.push_back(where);
+    numbers_.push_back(static_cast<std::uint32_t>(number));
+    return true;
+}
+
+RESHARD_DECL std::uint32_t shard_numbers::index_of(place where) const {
+    return table_.known_number(digest_of_all(where.tensor, where.shard),
+                               [&](std::uint32_t other) { return places_[other] == where; });
 }
 
 RESHARD_DECL std::uint32_t shard_numbers::number_at(place where) const {
-    auto const match = numbers_.find(where);
-    BOOST_ASSERT(match != numbers_.end());
-    return match->second;
+    std::uint32_t const index = index_of(where);
+    BOOST_ASSERT(index != class_table::none);
+    return numbers_[index];
 }
 
 RESHARD_DECL shard_numbers::place shard_numbers::place_of(shard_descriptor const& shard,

@@ -6,9 +6,8 @@
 #include <reshard/core/vector.hpp>
 #include <reshard/mpi/node_copies.hpp>
 
+#include <reshard/core/digest.hpp>
 #include <reshard/core/sorting.hpp>
-
-#include <boost/unordered/unordered_flat_map.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +40,11 @@ public:
             return (node_transfer.is_pull ? small_pulls_ : small_pushes_).push_back(panels[0]);
         void const* const shared =
             node_transfer.is_pull ? node_transfer.ends.target.data : node_transfer.ends.source.data;
-        std::size_t const group = groups_.try_emplace(shared, groups_.size()).first->second;
+        std::uint32_t const group =
+            groups_.number(digest_of_all(reinterpret_cast<std::uintptr_t>(shared)),
+                           [&](std::uint32_t other) { return shared_[other] == shared; });
+        if (group == shared_.size())
+            shared_.push_back(shared);
         for (std::size_t i = 0; i < panels.size(); ++i)
             panels_.push_back({group, i, node_transfer.distance, node_transfer.is_pull, panels[i]});
     }
@@ -62,7 +65,7 @@ public:
 
 private:
     struct panel {
-        std::size_t group;
+        std::uint32_t group; ///< index in `shared_`
         std::size_t number;
         int distance;
         bool is_pull;
@@ -129,7 +132,8 @@ private:
     chunk_binder const& binder_;
     bound_plan const& bound_;
     copy_table const& copies_;
-    boost::unordered_flat_map<void const*, std::size_t> groups_;
+    class_table groups_;
+    vector<void const*> shared_; ///< by group, the memory of all its panels
     vector<panel> panels_;
     vector<bound_copy> small_pushes_;
     vector<bound_copy> small_pulls_;

@@ -5,6 +5,9 @@
 
 #include <reshard/os/process.hpp>
 
+#include <reshard/core/error.hpp>
+
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,7 +16,6 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <sstream>
 #include <string>
 
@@ -60,8 +62,10 @@ RESHARD_DECL process_mark this_process() {
 }
 
 RESHARD_DECL std::uint64_t new_token() {
-    std::random_device source;
-    return std::max<std::uint64_t>(std::uint64_t{source()} << 32 | source(), 1);
+    std::uint64_t token = 0;
+    if (::getentropy(&token, sizeof token) != 0)
+        fail(errc::unsupported, "this system gives no random numbers (error ", errno, ")");
+    return std::max<std::uint64_t>(token, 1);
 }
 
 RESHARD_DECL bool has_ended(process_mark const& mark) {
