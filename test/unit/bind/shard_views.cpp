@@ -77,7 +77,6 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_the_layout_does_not_know_is_refused) {
 
 BOOST_AUTO_TEST_CASE(shards_without_memory_have_the_view_of_their_shape) {
     shard_views<const_tensor_view> views;
-    views.reserve_shapes(4);
     views.add_shape(0, 0, data_type::f32, {2, 3});
     views.add_shape(0, 1, data_type::f32, {3, 2});
     views.add_shape(1, 0, data_type::u8, {2, 3});
