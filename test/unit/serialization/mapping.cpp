@@ -163,8 +163,8 @@ BOOST_AUTO_TEST_CASE(an_order_of_axes_that_is_none_is_refused) {
     bytes[index] = 0x01;
     bytes[index + 1] = 0x01;
     BOOST_TEST(said([&] { from_bytes<mapping>(bytes); }) ==
-               "corrupt_file: the archive of a mapping contradicts itself: an order of 2 factors "
-               "names more than those");
+               "corrupt_file: the archive of a mapping contradicts itself: the order of 2 factors "
+               "names a factor that does not exist");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
