@@ -527,7 +527,8 @@ BOOST_AUTO_TEST_CASE(what_a_program_calls_a_copy_is_compared_where_it_is_stored)
     target.elements.assign(expected.size(), -1);
     auto const unequal = open_checkpoint(world(), directory / "unequal");
     std::string const reason =
-        "'lm_head' is said to be a copy of 'embed', but differs from it: element [2, 1] is 7.5 and "
+        "'lm_head' is declared as a copy of 'embed', but differs from it: element [2, 1] is 7.5 "
+        "and "
         "7; make them equal, or take 'embed' without comparing (option take_first)";
     BOOST_CHECK_EXCEPTION(load(world(), unequal, want, {.program = program}), error,
                           says(errc::overlap, reason));
