@@ -214,9 +214,10 @@ inline CLI::Option* add_cut_fused(CLI::App& command, job_files& files) {
 }
 
 inline CLI::Option* add_share_copies(CLI::App& command, bool& shares) {
-    return command.add_flag("--share-copies", shares,
-                            "Copies that the program makes of a tensor are written once; files of "
-                            "ours have the other names beside it. Without it, each is a tensor");
+    return command.add_flag(
+        "--share-copies", shares,
+        "Write the copies that the program makes of a tensor once; our formats store the other "
+        "names with it. Without this option, each copy is a tensor");
 }
 
 /// Adds `--replicas` and `--per-rank`.
@@ -226,8 +227,8 @@ inline reshard::vector<CLI::Option*> add_replicas(CLI::App& command, bool& repli
                              "Write equal shards into the file of each rank that holds them, not "
                              "once into the file of one of them"),
             command.add_flag("--per-rank", per_rank,
-                             "The same, in files named after ranks: rank-00000.safetensors is of "
-                             "rank 0, which is shard-00001-model-... without this option")};
+                             "The same, in files named after ranks: rank 0 writes "
+                             "rank-00000.safetensors instead of shard-00001-model-...")};
 }
 
 /// The error in the name of a file; only an empty name is wrong.
@@ -240,8 +241,8 @@ inline CLI::Option* add_report(CLI::App& command, std::string& path, std::string
     return command
         .add_option("--report", path,
                     "Write a page " + noun +
-                        " to a file that ends in .html, to be opened in a browser; one that is "
-                        "there is replaced")
+                        " to a file that ends in .html, to be opened in a browser; an existing "
+                        "file is replaced")
         ->check(complaint_about_report, "");
 }
 
