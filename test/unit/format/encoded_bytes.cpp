@@ -116,8 +116,8 @@ BOOST_AUTO_TEST_CASE(a_text_of_other_bytes_is_refused) {
     refused("abc", 4, "f: tensor 'w': 4 bytes are expected, and a text of 3 bytes does not have");
     refused("abcdef", 2, "2 bytes are expected, and a text of 6 bytes does not have that number");
     refused("\xc3\xa9\xc3\xa9", 3,
-            "f: tensor 'w': the text from byte 3 to 7 ends before, and should be 3 bytes");
-    refused("\xc3\xa9g", 1, "the text from byte 3 to 6 continues after them");
+            "f: tensor 'w': the text from byte 3 to 7 is too short; expected 3 bytes");
+    refused("\xc3\xa9g", 1, "the text from byte 3 to 6 is too long");
     refused("a\xc4\x80", 2, "has a character whose number is above 255"); // of number 256
     refused("a\xe4\xb8\xad", 2, "has a character whose number is above 255");
     refused("a\x80g", 2, "has a character whose number is above 255"); // begins with none

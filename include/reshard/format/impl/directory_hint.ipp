@@ -302,8 +302,8 @@ inline std::string opened_part(file_store const& files, checkpoint_metadata cons
            "read; " +
            (has_whole ? "give the directory, " + around.string() + ", which has " + format->mark
             : part_of(is_part ? metadata.path : around)->is_of_ranks
-                ? "files of ranks that do not say which parts of the tensors they have are read "
-                  "with --source-layout FILE, which says it"
+                ? "describe which shards these files have in a layout file, and pass it with "
+                  "--source-layout FILE"
                 : "give the directory, with the index that lists all parts");
 } catch (error const&) {
     return {}; // a directory that cannot be listed must not prevent reading the file

@@ -159,7 +159,7 @@ RESHARD_DECL void check_difference(index_difference const& difference, std::stri
 RESHARD_DECL std::string elsewhere_text(index_difference const& difference, std::string_view file) {
     return first_and_more("'" + *difference.elsewhere.begin() + "'", difference.elsewhere.size()) +
            (difference.elsewhere.size() == 1 ? " is" : " are") + " in " + std::string(file) +
-           " too; the index lists another file, which counts";
+           " too; the file that the index lists is read";
 }
 
 RESHARD_DECL std::string to_json(hf_index const& index) {

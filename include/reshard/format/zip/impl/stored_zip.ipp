@@ -29,7 +29,7 @@ public:
         directory const found_directory = find_directory();
         if (found_directory.entries > found_directory.bytes.size() / entry_bytes)
             refuse(found_directory.bytes.begin,
-                   words("a directory of ", found_directory.bytes.size(), " bytes is said to have ",
+                   words("a directory of ", found_directory.bytes.size(), " bytes cannot list ",
                          counted(static_cast<index_t>(found_directory.entries), "member")));
         std::string const text = read(found_directory.bytes.begin, found_directory.bytes.size());
         vector<entry> entries;
@@ -40,8 +40,8 @@ public:
             refuse(found_directory.bytes.begin + index,
                    words("the end of the archive counts ",
                          counted(static_cast<index_t>(found_directory.entries), "member"),
-                         ", and its directory goes on for ", text.size() - index,
-                         " bytes; was it damaged?"));
+                         ", but its directory has ", text.size() - index,
+                         " more bytes; is the file damaged?"));
         check_names_differ(entries);
         return placed(entries, found_directory.bytes.begin);
     }
@@ -156,7 +156,7 @@ private:
 
     directory find_directory64(std::uint64_t index, std::uint64_t end) const {
         if (index > end || end - index < end64_bytes)
-            refuse(end, words("the end of the directory is said to be at ", index));
+            refuse(end, words("the end record of the directory cannot begin at byte ", index));
         std::string const record = read(index, end64_bytes);
         if (mark_at(record, 0) != end64_mark)
             refuse(index, "the end of a directory should be here");
@@ -227,7 +227,9 @@ private:
         next(found_entry.bytes, number_at<std::uint32_t>(record, 20));
         next(found_entry.header, number_at<std::uint32_t>(record, 42));
         if (found_entry.is_stored() && found_entry.packing.bytes != found_entry.bytes)
-            refuse(at, "the member '" + found_entry.name + "' is stored, but in another size");
+            refuse(at, words("the member '", found_entry.name,
+                             "' is stored, but its two sizes differ: ", found_entry.packing.bytes,
+                             " and ", found_entry.bytes, " bytes"));
     }
 
     /// The members with the positions of their bytes. The bytes of a member follow its own header,
@@ -244,7 +246,7 @@ private:
             entry const& current_entry = entries[i];
             if (current_entry.header < before)
                 refuse(current_entry.header,
-                       "the member '" + current_entry.name + "' lies in another one");
+                       "the member '" + current_entry.name + "' overlaps another member");
             check_gap(before, current_entry.header);
             std::uint64_t const begin = data_of(current_entry);
             if (begin > end || current_entry.bytes > end - begin)
@@ -268,8 +270,9 @@ private:
         std::string const gap = read(begin, std::min(end - begin, records[4] + mark_bytes));
         for (std::uint64_t const record : records)
             if (record + mark_bytes <= gap.size() && mark_at(gap, record) == local_mark)
-                refuse(begin + record,
-                       "a member begins here that the directory does not list; was it damaged?");
+                refuse(
+                    begin + record,
+                    "a member begins here that the directory does not list; is the file damaged?");
     }
 
     std::uint64_t data_of(entry const& current_entry) const {
