@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_base_is_refused) {
             "is to be replaced, but the delta would need");
     save(world(), tensors.tensors(), directory / "caf\xe9");
     refused(delta_of(directory / "caf\xe9"), directory / "b", errc::usage,
-            "a delta cannot refer to it, for its path is not UTF-8");
+            "cannot be the base of a delta: its path is not UTF-8");
     BOOST_TEST((directory.names() == names{"a", "bare", "caf\xe9", "foreign"}));
 }
 

@@ -420,14 +420,14 @@ BOOST_AUTO_TEST_CASE(several_ranks_do_not_save_to_the_memory_of_one) {
     auto const store = std::make_shared<written_memory>();
     held part = rows();
     save_options const options{.writing = {.files = store}};
-    BOOST_CHECK_EXCEPTION(
-        save(world(), part.tensors(), "model", options), error,
-        says(errc::unsupported, "model: only one process can write model.unfinished in this file "
-                                "store; save on one rank (rank 1)"));
+    BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), "model", options), error,
+                          says(errc::unsupported,
+                               "model: only one process can write model.unfinished in this file "
+                               "store; save on one rank (rank 1)"));
     BOOST_TEST(store->directories.empty());
     async_saver saver;
     BOOST_CHECK_EXCEPTION(save_async(world(), part.tensors(), "model", saver, options), error,
-                          mentions(errc::usage, "one rank alone saves to another place"));
+                          mentions(errc::usage, "support one rank, not"));
 }
 
 namespace {

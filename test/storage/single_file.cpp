@@ -129,10 +129,10 @@ BOOST_AUTO_TEST_CASE(what_is_there_gives_way_only_where_that_is_asked_for) {
     on_first_rank([&] { std::filesystem::create_directory(path("d.safetensors")); });
     refuses("d.safetensors", {.replace = true}, errc::usage,
             text("d.safetensors") +
-                ": is a directory, which no file replaces; give the name of a file");
+                ": is a directory, and a file cannot replace it; give the name of a file");
     refuses("one.bin", {}, errc::usage,
             text("one.bin") +
-                ": does not end with .safetensors, by which such a file is recognised; add that");
+                ": does not end with .safetensors; add the ending, which readers need");
     refuses("nowhere/one.safetensors", {}, errc::io,
             text("nowhere/one.safetensors") + ": " + text("nowhere") +
                 ", its parent directory, does not exist");

@@ -250,7 +250,8 @@ inline save_report async_state::finish(save_task& task) {
                  seconds_text(task.options.deadline.seconds));
         if (is_ending())
             fail(errc::io, task.position.target.string(),
-                 ": this process ends before all others have written; the last one completes it");
+                 ": this process ends before other ranks have written; the last rank completes the "
+                 "save");
     }
 }
 

@@ -66,7 +66,7 @@ RESHARD_DECL std::map<std::string, merged_file> unite(std::filesystem::path cons
                 fail(errc::ranks_disagree, directory.string(), ": ", file.name,
                      " is not the same on rank ", merged_file.ranks.front(), " (",
                      first[file.name]->bytes, " bytes) and on rank ", rank, " (", file.bytes,
-                     " bytes); one of them is of another save, move it away there");
+                     " bytes); one of the two files belongs to another save; move that file away");
             merged_file.bytes = file.bytes;
             merged_file.ranks.push_back(static_cast<int>(rank));
         }

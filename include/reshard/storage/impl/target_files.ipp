@@ -157,11 +157,11 @@ inline void check_replicas_wanted(std::optional<layout> const& wanted,
     if (!writes_replicas(options))
         return;
     if (!wanted)
-        fail(errc::usage, "replicas are shards of a layout, and whole tensors are to be written; "
-                          "give a layout, or omit replicas");
+        fail(errc::usage, "replicas need a layout, but whole tensors are to be written; give a "
+                          "layout, or omit replicas");
     if (options.writer)
-        fail(errc::usage, "write_options.writer chooses who writes a replica, and with replicas "
-                          "each rank writes its own; leave one of them out");
+        fail(errc::usage,
+             "write_options.writer cannot be combined with write_options.replicas; omit one");
 }
 
 /// Refuses a `chunk_bytes` that would make files unreadable.
@@ -224,10 +224,9 @@ inline layout layout_of_whole(catalog const& tensors) {
 RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view format) {
     for (auto const& [key, result] : fused)
         if (result.blocks > 1 && format == "megatron_torch_dist")
-            fail(errc::unsupported, "'", key, "' is interleaved in ", result.blocks, " parts, and ",
+            fail(errc::unsupported, "'", key, "' is interleaved in ", result.blocks, " parts, but ",
                  format,
-                 " has tensors in their global order, which its readers cut themselves; write it "
-                 "without a layout, and its tensors are written in sequence");
+                 " needs contiguous tensors; write without a layout to store them contiguously");
 }
 
 /// Refuses keys, types and shapes that would make files unreadable, before anything is written.
