@@ -222,7 +222,7 @@ void note_torch_lacks(job const& full_job, std::string const& format) {
     if (format != "sharded_safetensors" && (!format.empty() || !full_job.target))
         return;
     std::string_view const reader = "HuggingFaceStorageReader of torch";
-    std::string_view const rest = "it reads nothing of this directory; Reshard reads all";
+    std::string_view const rest = "it cannot read this directory; Reshard can";
     for (mapping_output const& output : full_job.map().outputs())
         if (std::ranges::find(lacking, output.value.dtype) != std::end(lacking))
             return note(detail::words("'", output.key, "' is ", code(output.value.dtype),
@@ -242,11 +242,10 @@ void note_aliases(std::map<std::string, std::string> const& aliases) {
         names_of[key].push_back("'" + alias + "'");
     std::string text;
     for (auto const& [key, names] : names_of)
-        text +=
-            (text.empty() ? "" : "; ") + boost::algorithm::join(names, ", ") +
-            (names.size() == 1 ? " is not written a second time, for it is another name of '"
-                               : " are not written a second time, for they are other names of '") +
-            key + "'";
+        text += (text.empty() ? "" : "; ") + boost::algorithm::join(names, ", ") +
+                (names.size() == 1 ? " is not written again, because it is another name of '"
+                                   : " are not written again, because they are other names of '") +
+                key + "'";
     note(text + ": other programs have to tie them (tie_word_embeddings in config.json)");
 }
 

@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
     with_arena.cache = &kept;
     BOOST_TEST(agreed_error(world, [&] {
                    prepare(world, have(), {{}, layout_of(shards)}, with_arena);
-               }).starts_with("usage: the plans of rounds are not kept"));
+               }).starts_with("usage: plans of rounds cannot be cached"));
     BOOST_TEST(
         agreed_error(world, [&] {
             prepare(world, have(), want(), how);

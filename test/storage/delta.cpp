@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(a_base_that_is_gone_or_another_one_is_named) {
     BOOST_TEST(has(gone, "is missing; put it back, or load another checkpoint"));
     save(world(), tensors.tensors(), directory / "a");
     std::string const other = problem_of_opening(directory / "b");
-    BOOST_TEST(has(other, "is another one by now: its header has the digest"));
+    BOOST_TEST(has(other, "was replaced: its header has the digest"));
     on_first_rank([&] {
         std::filesystem::remove_all(directory / "a");
         std::filesystem::rename(directory / "moved", directory / "a");
@@ -369,9 +369,9 @@ BOOST_AUTO_TEST_CASE(a_file_of_changes_alone_is_no_checkpoint) {
     shared_directory const directory;
     save_twice(directory);
     std::string const alone = problem_of_opening(directory / "b" / "delta-00001.safetensors");
-    BOOST_TEST(has(alone, "has only what changed in the save"));
+    BOOST_TEST(has(alone, "has only the changes of the save"));
     on_first_rank([&] { std::filesystem::remove(directory / "b" / "reshard.json"); });
-    BOOST_TEST(has(problem_of_opening(directory / "b"), "has only what changed in the save"));
+    BOOST_TEST(has(problem_of_opening(directory / "b"), "has only the changes of the save"));
     meet();
 }
 

@@ -209,11 +209,10 @@ BOOST_AUTO_TEST_CASE(tensors_are_saved_as_one_file_too) {
              text("no.safetensors") +
                  ": a save in the background is a directory; omit single_file, or use save"));
     options.writing.numbers = {{"loss", 1.0}};
-    BOOST_CHECK_EXCEPTION(
-        save(world(), tensors, path("no.safetensors"), options), error,
-        says(errc::usage, text("no.safetensors") +
-                              ": one file has no record, which would have the number "
-                              "'loss'; omit the numbers, or write a directory"));
+    BOOST_CHECK_EXCEPTION(save(world(), tensors, path("no.safetensors"), options), error,
+                          says(errc::usage, text("no.safetensors") +
+                                                ": a single file cannot store the number 'loss'; "
+                                                "omit the numbers, or write a directory"));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_without_digests_and_one_without_tensors_are_files_too) {

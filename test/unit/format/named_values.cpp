@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_proportion_to_the_file_is_refused) {
         values_of(many), error,
         test::mentions(errc::limit_exceeded, "p: more than " +
                                                  std::to_string((1 << 16) + many.size() + 3) +
-                                                 " values, if all is counted as often"));
+                                                 " values, counting a shared value"));
     std::string const first(1000, 'a');
     BOOST_CHECK_EXCEPTION(values_of(doubled(12, first, "b" + first)), error,
                           test::mentions(errc::limit_exceeded, " bytes of names, if all is"));

@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(weights_that_are_there_once_are_reported) {
     BOOST_TEST(changed_checkpoint("lost_masters").warnings() ==
                    (texts{"model and master weights are stored once: 'norm.weight.w_0' is another "
                           "name of 'norm.weight'",
-                          "the optimizer's index says that there are master weights, but none is "
-                          "there of 'emb.weight' and 1 more"}),
+                          "the optimizer's index states master weights, but there are none for "
+                          "'emb.weight' and 1 more"}),
                boost::test_tools::per_element());
     BOOST_TEST(changed_checkpoint("no_masters").warnings() == texts(),
                boost::test_tools::per_element());

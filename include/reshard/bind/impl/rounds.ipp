@@ -205,8 +205,7 @@ inline void check_rounds(source_tensors const& have, target_tensors const& want,
              counted(have.tensors.size(), "source"),
              " in messages; leave the arena out, or options.memory");
     if (options.cache)
-        fail(errc::usage, "the plans of rounds are not kept; leave options.cache out, or "
-                          "options.memory");
+        fail(errc::usage, "plans of rounds cannot be cached; omit options.cache or options.memory");
 }
 
 inline std::unique_ptr<job_state> prepare_rounds(any_group const& ranks, round_call call,

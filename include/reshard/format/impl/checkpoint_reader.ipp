@@ -96,9 +96,9 @@ public:
         auto const save = header.metadata.find(std::string(save_id_name));
         saves_.push_back(save == header.metadata.end() ? "" : save->second);
         if (header.metadata.contains(std::string(delta_name)))
-            fail(errc::corrupt_file, path.string(), ": has only what changed in the save ",
+            fail(errc::corrupt_file, path.string(), ": has only the changes of the save ",
                  saves_.back(), "; open its directory, where ", save_record_name,
-                 " says which saves have the rest");
+                 " lists the saves that have the rest");
         if (part == unified_part::model)
             note_aliases(aliases_, header);
         note_fused(header, path);
@@ -234,8 +234,7 @@ public:
                            : ""));
         if (!without_master_.empty())
             warn(directory,
-                 "the optimizer's index says that there are master weights, but none is "
-                 "there of " +
+                 "the optimizer's index states master weights, but there are none for " +
                      first_and_more("'" + without_master_.front() + "'", without_master_.size()));
     }
 

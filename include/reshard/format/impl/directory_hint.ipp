@@ -214,8 +214,8 @@ inline std::string hint_of_entries(file_store const& files,
                    (others == 0   ? ""
                     : others == 1 ? ", or the other one"
                                   : ", or one of " + std::to_string(others) + " others") +
-                   (is_file && others > 0 ? "; if each has its parts of the same tensors, say "
-                                            "which with --source-layout FILE"
+                   (is_file && others > 0 ? "; if each has shards of the same tensors, describe "
+                                            "these with --source-layout FILE"
                                           : "");
     }
     return {};
@@ -333,7 +333,7 @@ inline std::string lost_index(vector<std::filesystem::path> const& paths) {
         return "this save of PaddlePaddle is not finished, or lost " + save +
                ".metadata, which lists the content of " + text + "; give another checkpoint";
     if (std::string const part = part_of_index(first); !part.empty())
-        return part + ".safetensors.index.json is missing, which says which tensors are in " + text;
+        return part + ".safetensors.index.json is missing; it lists the tensors in " + text;
     return {};
 }
 

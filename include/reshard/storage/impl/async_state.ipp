@@ -209,7 +209,7 @@ inline std::optional<save_report> look(save_task const& task) {
     if (!std::filesystem::exists(task.position.temporary, problem) &&
         !is_at(task.seen, task.position.target.string()))
         fail(errc::io, task.position.target.string(),
-             ": is not written: another rank has given it up; its own error says why");
+             ": is not written: another rank failed; see the error of that rank");
     std::optional<save_report> report;
     complete_if_ready(task.shared(),
                       [&](runs_by_rank const& runs) { report = complete(task, runs); });

@@ -111,7 +111,7 @@ public:
     void read(std::uint64_t position, std::span<std::byte> target) const override {
         if (position + target.size() > present_.beginning.size())
             fail(errc::missing_file, name_, ": is on the machine of rank ", present_.ranks.front(),
-                 ", and not on this one; only a load brings it from there");
+                 ", and not on this one; only load() fetches it from there");
         std::memcpy(target.data(), present_.beginning.data() + position, target.size());
     }
 

@@ -139,11 +139,11 @@ inline void check_single_file(std::optional<layout> const& wanted, write_options
         fail(errc::usage, "one file holds whole tensors, and a layout of shards is requested; omit "
                           "the layout, or write a directory");
     if (!options.numbers.empty())
-        fail(errc::usage, "one file has no record, which would have the number '",
-             options.numbers.begin()->first, "'; omit the numbers, or write a directory");
+        fail(errc::usage, "a single file cannot store the number '", options.numbers.begin()->first,
+             "'; omit the numbers, or write a directory");
     if (!options.program.empty())
-        fail(errc::usage, "one file has no record, which would have the program's text; leave "
-                          "that out, or write a directory");
+        fail(errc::usage,
+             "a single file cannot store the program's text; omit it, or write a directory");
 }
 
 /// True if each rank writes all shards that it holds.
@@ -176,7 +176,7 @@ inline void check_chunk_bytes(write_options const& options) {
 inline void check_program(std::string const& program) {
     if (std::size_t const index = find_invalid_utf8(program); index != program.size())
         fail(errc::usage, "the program's text: byte ", index,
-             " is not UTF-8, as all of a record is; leave the program out, or convert its text");
+             " is not UTF-8, which records require; omit the program, or convert its text");
 }
 
 RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted) {

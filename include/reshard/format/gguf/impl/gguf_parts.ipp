@@ -34,8 +34,8 @@ public:
                  " there, by their names; give a directory with all of them, named as "
                  "m-00001-of-00003.gguf");
         if (parts_ > 1 && part.number() && *part.number() != added_)
-            fail(errc::corrupt_file, file, ": says that it is part ", *part.number() + 1, " of ",
-                 parts_, ", and its name says part ", added_ + 1);
+            fail(errc::corrupt_file, file, ": its metadata state part ", *part.number() + 1, " of ",
+                 parts_, ", but its name says part ", added_ + 1);
         ++added_;
         tensors_ += part.tensors();
         if (part.tensors_of_all())

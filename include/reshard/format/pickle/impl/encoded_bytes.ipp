@@ -160,7 +160,7 @@ RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, p
     auto decoded = latin1_bytes(characters);
     if (!decoded || decoded->size() != bytes)
         fail(errc::corrupt_file, named, ": its elements are a text of ", characters.size(),
-             " bytes, which is not ", bytes, " bytes as protocol 2 has them");
+             " bytes, which does not encode ", bytes, " bytes in protocol 2");
     std::uint64_t const begin = 2 * real_bytes_ + text.position;
     here_.emplace(begin, *std::move(decoded));
     return begin;

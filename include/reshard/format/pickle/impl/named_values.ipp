@@ -269,8 +269,7 @@ private:
         counted += more;
         if (counted > most)
             fail(errc::limit_exceeded, values_.file(), ": more than ", most, " ", noun,
-                 ", if all is counted as often as it is in dicts and lists; that is too much "
-                 "for a pickle of ",
+                 ", counting a shared value each time; that is too much for a pickle of ",
                  values_.bytes_read(), " bytes");
     }
 

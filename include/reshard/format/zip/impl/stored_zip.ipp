@@ -136,15 +136,15 @@ private:
             refuse(end, "the archive is in several files", errc::unsupported);
         std::uint64_t const count = number_at<std::uint16_t>(record, 10);
         if (std::uint64_t const here = number_at<std::uint16_t>(record, 8); here != count)
-            refuse(end, words("the archive is said to have ", count, " members, and ", here,
-                              " of them in this file"));
+            refuse(end,
+                   words("the archive states ", count, " members, but ", here, " in this file"));
         if (end >= locator_bytes) {
             std::string const locator = read(end - locator_bytes, locator_bytes);
             if (mark_at(locator, 0) == locator_mark) {
                 auto const directory64 =
                     find_directory64(number_at<std::uint64_t>(locator, 8), end - locator_bytes);
                 if (count != directory64.entries && count != elsewhere16)
-                    refuse(end, words("the archive is said to have ", count, " members here, and ",
+                    refuse(end, words("the archive states ", count, " members here, but ",
                                       directory64.entries, " before"));
                 return directory64;
             }
@@ -168,7 +168,8 @@ private:
 
     byte_run run_of(std::uint64_t begin, std::uint64_t bytes, std::uint64_t end) const {
         if (begin > end || bytes > end - begin)
-            refuse(end, words("the directory is said to have ", bytes, " bytes from ", begin));
+            refuse(end,
+                   words("the directory cannot have ", bytes, " bytes from byte ", begin, " on"));
         return {begin, begin + bytes};
     }
 
