@@ -111,7 +111,7 @@ conversion conversion_of(source_spec const& source, job const& full_job,
 void check_replicas(bool are_wanted, std::string const& format) {
     if (are_wanted && detail::is_other_format(format))
         fail(errc::usage, "--replicas and --per-rank: ", format,
-             " has each different shard once; leave them out, or write sharded_safetensors");
+             " stores each different shard once; omit them, or write sharded_safetensors");
 }
 
 std::string lost_objects_of(source_spec const& source, std::string const& format) {
@@ -177,7 +177,7 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
 void check_shared(bool are_shared, std::string const& format) {
     if (are_shared && detail::is_other_format(format))
         fail(errc::usage, "--share-copies: ", format,
-             " has a tensor for each name; leave it out, or write safetensors");
+             " stores a tensor for each name; omit it, or write safetensors");
 }
 
 void check_fused_order(job const& full_job, job_files const& files, std::string const& format) {
@@ -190,8 +190,8 @@ void note_fused_lost(job const& full_job, std::string const& format) {
     if (fused.empty() || !detail::is_other_format(format))
         return;
     if (!detail::written_format_of(format).has_shards())
-        return note(format + " does not say how tensors were fused, so that no later layout of "
-                             "them is checked; sharded_safetensors does");
+        return note(format + " does not store how tensors were fused, so later layouts of them are "
+                             "not checked; sharded_safetensors does");
     auto const several = [](auto const& element) { return element.second.blocks > 1; };
     auto const first = std::ranges::find_if(fused, several);
     if (first != fused.end() && detail::written_format_of(format).has_global_order)

@@ -231,8 +231,8 @@ void add_writing(CLI::App& command, invocation& chosen, convert_command& options
              "which it cannot be read");
     add_numbers(command, options.numbers);
     add_shard_size(command, options.shard_bytes,
-                   "The most bytes of a file of a Hugging Face directory (5GB, unless said "
-                   "otherwise) or of a Unified Checkpoint (no limit)");
+                   "The most bytes of a file of a Hugging Face directory (default: 5GB) or of a "
+                   "Unified Checkpoint (no limit)");
     add_progress(command, options.progress);
 }
 

@@ -160,8 +160,8 @@ std::string crowd_text(shared_machine const& machine) {
                ? std::string()
                : counted(static_cast<std::size_t>(machine.ranks), "rank") + " on " +
                      counted(static_cast<std::size_t>(machine.cores), "core") +
-                     ": the measurements between them are mostly of waiting for a core; start at "
-                     "most one rank a core";
+                     ": the measurements between them show mostly the wait for a core; start at "
+                     "most one rank per core";
 }
 
 /// Refuses a job of `bytes` for each rank of a machine, and states the memory that it would need.
