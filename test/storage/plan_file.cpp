@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_stale_plan_on_one_rank_is_an_error_on_every_rank) {
     std::string const stale = (all / ("plan." + std::to_string(last))).string();
     BOOST_CHECK_EXCEPTION(read_plan(world(), path(), 7, scope), error, [&](error const& problem) {
         return problem.code() == errc::bad_layout &&
-               std::string(problem.what()).starts_with(stale + ": this is the plan of other");
+               std::string(problem.what()).starts_with(stale + ": this plan was made for other");
     });
 }
 

@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(where_none_is_complete_the_error_says_what_is_there) {
     refuses("not finished");
     save_at("b", 1);
     BOOST_CHECK_EXCEPTION(open_checkpoint(world(), all / "b", latest{}), error,
-                          mentions(errc::missing_file, "which is one itself"));
+                          mentions(errc::missing_file, "it is a checkpoint itself"));
     BOOST_CHECK_EXCEPTION(open_checkpoint(world(), all / "none", latest{}), error,
                           mentions(errc::missing_file, "none: no such directory"));
 }
