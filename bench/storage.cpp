@@ -476,7 +476,7 @@ private:
         contestant const their_contestant{
             [&] { load(world_, open_checkpoint(world_, other), want.views()); }};
         their_contestant.work();
-        require(!had || want.memory() == had->memory(), "a load gives other elements");
+        require(!had || want.memory() == had->memory(), "a load returned wrong elements");
         save_options save_options;
         save_options.writing.sync = false;
         save(world_, want.views(), path("saved"), save_options);
@@ -496,7 +496,7 @@ private:
             [&] { load(world_, open_checkpoint(world_, other, {.mapped = true}), want.views()); }};
         compare(where, {name, "mmap", their_contestant, copy});
         compare(where, {name, "mmap", mapped, copy}, "_mapped");
-        require(!had || want.memory() == had->memory(), "a load gives other elements");
+        require(!had || want.memory() == had->memory(), "a load returned wrong elements");
         on_first([&] { std::filesystem::remove_all(other); });
     }
 

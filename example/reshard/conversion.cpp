@@ -111,7 +111,7 @@ conversion conversion_of(source_spec const& source, job const& full_job,
 void check_replicas(bool are_wanted, std::string const& format) {
     if (are_wanted && detail::is_other_format(format))
         fail(errc::usage, "--replicas and --per-rank: ", format,
-             " has each different shard once; leave them out, or write sharded_safetensors");
+             " stores each different shard once; omit them, or write sharded_safetensors");
 }
 
 std::string lost_objects_of(source_spec const& source, std::string const& format) {
@@ -177,7 +177,7 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
 void check_shared(bool are_shared, std::string const& format) {
     if (are_shared && detail::is_other_format(format))
         fail(errc::usage, "--share-copies: ", format,
-             " has a tensor for each name; leave it out, or write safetensors");
+             " stores a tensor for each name; omit it, or write safetensors");
 }
 
 void check_fused_order(job const& full_job, job_files const& files, std::string const& format) {
@@ -190,8 +190,8 @@ void note_fused_lost(job const& full_job, std::string const& format) {
     if (fused.empty() || !detail::is_other_format(format))
         return;
     if (!detail::written_format_of(format).has_shards())
-        return note(format + " does not say how tensors were fused, so that no later layout of "
-                             "them is checked; sharded_safetensors does");
+        return note(format + " does not store how tensors were fused, so later layouts of them are "
+                             "not checked; sharded_safetensors does");
     auto const several = [](auto const& element) { return element.second.blocks > 1; };
     auto const first = std::ranges::find_if(fused, several);
     if (first != fused.end() && detail::written_format_of(format).has_global_order)
@@ -222,7 +222,7 @@ void note_torch_lacks(job const& full_job, std::string const& format) {
     if (format != "sharded_safetensors" && (!format.empty() || !full_job.target))
         return;
     std::string_view const reader = "HuggingFaceStorageReader of torch";
-    std::string_view const rest = "it reads nothing of this directory; Reshard reads all";
+    std::string_view const rest = "it cannot read this directory; Reshard can";
     for (mapping_output const& output : full_job.map().outputs())
         if (std::ranges::find(lacking, output.value.dtype) != std::end(lacking))
             return note(detail::words("'", output.key, "' is ", code(output.value.dtype),
@@ -242,11 +242,10 @@ void note_aliases(std::map<std::string, std::string> const& aliases) {
         names_of[key].push_back("'" + alias + "'");
     std::string text;
     for (auto const& [key, names] : names_of)
-        text +=
-            (text.empty() ? "" : "; ") + boost::algorithm::join(names, ", ") +
-            (names.size() == 1 ? " is not written a second time, for it is another name of '"
-                               : " are not written a second time, for they are other names of '") +
-            key + "'";
+        text += (text.empty() ? "" : "; ") + boost::algorithm::join(names, ", ") +
+                (names.size() == 1 ? " is not written again, because it is another name of '"
+                                   : " are not written again, because they are other names of '") +
+                key + "'";
     note(text + ": other programs have to tie them (tie_word_embeddings in config.json)");
 }
 

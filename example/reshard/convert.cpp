@@ -180,8 +180,8 @@ void read_again(processes const& world, convert_command const& options) {
 std::string reuse_text(convert_report const& report, std::string const& base) {
     std::string const text = reshard::byte_text(report.bytes);
     if (report.reused == 0)
-        return "all " + text + " were written, for " + base +
-               " has none of it: all values differ, or it is cut otherwise";
+        return "all " + text + " were written, because " + base +
+               " has none of these bytes: all values differ, or the shards are cut differently";
     return reshard::byte_text(report.reused) + " of " + text + " are in " + base +
            " and were not written again";
 }
@@ -231,8 +231,8 @@ void add_writing(CLI::App& command, invocation& chosen, convert_command& options
              "which it cannot be read");
     add_numbers(command, options.numbers);
     add_shard_size(command, options.shard_bytes,
-                   "The most bytes of a file of a Hugging Face directory (5GB, unless said "
-                   "otherwise) or of a Unified Checkpoint (no limit)");
+                   "The most bytes of a file of a Hugging Face directory (default: 5GB) or of a "
+                   "Unified Checkpoint (no limit)");
     add_progress(command, options.progress);
 }
 

@@ -208,10 +208,9 @@ dry_run make_dry_run(source_spec const& source, job const& full_job, plan_comman
 
 relabelling relabel(source_spec const& source, job& full_job, plan_command const& options) {
     if (source.checkpoint)
-        fail(
-            errc::usage, source.path,
-            ": --relabel begins with what processes have in memory, and this is a checkpoint; give "
-            "as --source the layout file of those processes");
+        fail(errc::usage, source.path,
+             ": --relabel needs a layout of tensors in memory, and this is a checkpoint; give the "
+             "layout file of the processes as --source");
     relabelling relabelling =
         best_relabelling(full_job.map(), source.held, *full_job.target, options.ranks_per_node);
     full_job.target = relabelling.of_processes(*full_job.target);

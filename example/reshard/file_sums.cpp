@@ -86,7 +86,7 @@ reshard::vector<file_sum> read_sums(std::filesystem::path const& path) {
         detail::parse_json(detail::read_text_file(path), name, errc::corrupt_file);
     detail::json_cursor const root(document, name, errc::corrupt_file);
     if (auto const algorithm = root.find("algorithm"); algorithm && algorithm->text() != "sha256")
-        algorithm->refuse("'" + algorithm->text() + "' sums are not compared, sha256 is");
+        algorithm->refuse("only sha256 sums are compared, not '" + algorithm->text() + "'");
     reshard::vector<file_sum> sums;
     for (auto const& [file, sum] : root.at("files").members()) {
         if (!is_name(file))

@@ -52,8 +52,8 @@ reshard::vector<std::size_t> axes_cut_anew(catalog_entry const& wanted, catalog_
 std::string_view fused_advice(fused_order order) {
     switch (order) {
     case fused_order::parts:
-        return ": tensors of that name have several others one after the other, so that ranks get "
-               "rows of the wrong ones; a program has to rebuild it (fused_ffn, fused_qkv_old, "
+        return ": tensors of that name have several others one after the other, so ranks would get "
+               "rows of the wrong tensors; a program has to rebuild it (fused_ffn, fused_qkv_old, "
                "fused)";
     case fused_order::by_head:
         return ": tensors of that name have rows of several others head by head, and the layout "
@@ -64,7 +64,7 @@ std::string_view fused_advice(fused_order order) {
                "heads, or replicate it";
     default:
         return ": if several tensors are fused in it, part by part, as its name may mean, ranks "
-               "get rows of the wrong ones, and a program has to rebuild it (fused_ffn, "
+               "would get rows of the wrong tensors, and a program has to rebuild it (fused_ffn, "
                "fused_qkv_old, fused); groups of heads, as of fused_qkv, stay as they are";
     }
 }

@@ -422,7 +422,7 @@ std::string text_of_parts(mapping const& program, layout const& layout, catalog 
            "joined as they are; if each part has rows of every tensor, " +
            (rules.empty() ? "take it apart by reshard convert with fused_ffn, fused_qkv_old or "
                             "fused in a program"
-                          : "say it in its rule of " + rules + ", as \"fused\": [1, 1]");
+                          : "state it in its rule in " + rules + ", as \"fused\": [1, 1]");
 }
 
 } // namespace tool

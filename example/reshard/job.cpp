@@ -82,8 +82,9 @@ void check_known(job const& full_job, program_expander const& expander) {
         if (!is_known(entry.key) && !aoa::detail::any_parameter(entry.key, states, is_of_known))
             unknown.push_back(entry.key);
     if (!unknown.empty())
-        fail(errc::unknown_key, files.program, ": it is for another model, or knows ",
-             counted(unknown.size(), "tensor"), " of this one not: ", listed(unknown),
+        fail(errc::unknown_key, files.program,
+             ": the program is for another model, or does not name ",
+             counted(unknown.size(), "tensor"), " of this one: ", listed(unknown),
              "; print it (reshard programs ", files.program.substr(files.program.front() == '@'),
              "), and remove or rename them in a copy, with {keeps PATTERN} for those that stay");
 }

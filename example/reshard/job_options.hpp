@@ -54,11 +54,11 @@ inline void add_program_options(CLI::App& command, job_files& files) {
                              {"warn", on_no_match::warn},
                              {"error", on_no_match::error}})
         ->description("What to do about a statement whose placeholders match no key: ignore, warn "
-                      "(unless said otherwise), error");
+                      "(the default), error");
     add_choice<dtype_policy>(command, "--dtype-policy", files.lowering.policy,
                              {{"equal", dtype_policy::equal}, {"widen", dtype_policy::widen}})
-        ->description("Which data types a target may have that the program gives another one: "
-                      "equal (none, unless said otherwise), widen (those that hold every value)");
+        ->description("The data types that a target may have instead of the program's: equal "
+                      "(none; the default), widen (those that hold every value)");
     for (auto const& [name, most, noun] :
          {std::tuple("--max-names", &files.expanding.max_names, "names after expansion"),
           std::tuple("--max-characters", &files.expanding.max_characters,
@@ -209,14 +209,15 @@ inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string
 
 inline CLI::Option* add_cut_fused(CLI::App& command, job_files& files) {
     return command.add_flag("--cut-fused", files.cut_fused,
-                            "Fused tensors may be cut otherwise than they were made for, as by "
-                            "FSDP, which gathers them before they are used");
+                            "Fused tensors may be cut at other places than they were made for, as "
+                            "by FSDP, which gathers them before use");
 }
 
 inline CLI::Option* add_share_copies(CLI::App& command, bool& shares) {
-    return command.add_flag("--share-copies", shares,
-                            "Copies that the program makes of a tensor are written once; files of "
-                            "ours have the other names beside it. Without it, each is a tensor");
+    return command.add_flag(
+        "--share-copies", shares,
+        "Write the copies that the program makes of a tensor once; our formats store the other "
+        "names with it. Without this option, each copy is a tensor");
 }
 
 /// Adds `--replicas` and `--per-rank`.
@@ -226,8 +227,8 @@ inline reshard::vector<CLI::Option*> add_replicas(CLI::App& command, bool& repli
                              "Write equal shards into the file of each rank that holds them, not "
                              "once into the file of one of them"),
             command.add_flag("--per-rank", per_rank,
-                             "The same, in files named after ranks: rank-00000.safetensors is of "
-                             "rank 0, which is shard-00001-model-... without this option")};
+                             "The same, in files named after ranks: rank 0 writes "
+                             "rank-00000.safetensors instead of shard-00001-model-...")};
 }
 
 /// The error in the name of a file; only an empty name is wrong.
@@ -240,8 +241,8 @@ inline CLI::Option* add_report(CLI::App& command, std::string& path, std::string
     return command
         .add_option("--report", path,
                     "Write a page " + noun +
-                        " to a file that ends in .html, to be opened in a browser; one that is "
-                        "there is replaced")
+                        " to a file that ends in .html, to be opened in a browser; an existing "
+                        "file is replaced")
         ->check(complaint_about_report, "");
 }
 
@@ -266,7 +267,7 @@ inline CLI::Option* add_strict(CLI::App& command, job_files& files) {
 
 inline CLI::Option* add_strict_warnings(CLI::App& command, job_files& files) {
     return command.add_flag("--strict-warnings", files.strict_warnings,
-                            "Refuse what there is a warning about, with exit status 3");
+                            "Fail with exit status 3 if there is a warning");
 }
 
 inline CLI::Option* add_force(CLI::App& command, bool& force) {

@@ -160,8 +160,8 @@ std::string crowd_text(shared_machine const& machine) {
                ? std::string()
                : counted(static_cast<std::size_t>(machine.ranks), "rank") + " on " +
                      counted(static_cast<std::size_t>(machine.cores), "core") +
-                     ": the measurements between them are mostly of waiting for a core; start at "
-                     "most one rank a core";
+                     ": the measurements between them show mostly the wait for a core; start at "
+                     "most one rank per core";
 }
 
 /// Refuses a job of `bytes` for each rank of a machine, and states the memory that it would need.
@@ -206,8 +206,8 @@ public:
         constexpr index_t least = index_t{1} << 20;
         if (bytes_ < least)
             network.notes.push_back(
-                "what so few bytes take is mostly how long a job takes to begin, "
-                "and shows nothing of runs; give more than the caches hold, as in "
+                "with so few bytes, most of the time is the start of a job, and the cost of runs "
+                "is not measured; give more than the caches hold, as in "
                 "64MiB");
         measure_copy(network);
         measure_memory(network);
@@ -471,7 +471,7 @@ boost::json::object json_of(measured_network const& measured_network) {
 std::string complaint_about_measured_bytes(std::string& text) {
     std::string const stated = text, complaint = complaint_about_bytes(text);
     return complaint.empty() && text == "0"
-               ? "'" + stated + "' is nothing that could be measured; give at least 1, as in 64MiB"
+               ? "'" + stated + "' cannot be measured; give at least 1, as in 64MiB"
                : complaint;
 }
 

@@ -110,7 +110,7 @@ void add_merge(CLI::App& app, invocation& chosen) {
     command->add_flag("--no-objects", options->no_objects,
                       "Omit values that are not tensors, for which one file has no place");
     command->add_flag("--cut-fused", options->cut_fused,
-                      "Write interleaved tensors as they are, and not with their tensors one "
+                      "Keep interleaved tensors interleaved, instead of writing their tensors one "
                       "after the other");
     add_progress(*command, options->progress);
     command->callback([options, &chosen] {

@@ -344,21 +344,20 @@ std::string complaint_about_ranks(std::string const& text) {
 void add_plan_options(CLI::App& command, plan_command& options) {
     CLI::Option* const budget = command.add_option_function<index_t>(
         "--memory-budget", [&options](index_t const& bytes) { options.budget = bytes; },
-        "The most bytes of tensors and staging on a rank, as in 80GB: keys are filled in "
-        "rounds, "
-        "and a source that no later round needs is given up");
+        "The most bytes of tensors and staging on a rank, as in 80GB: keys are filled in rounds, "
+        "and a source that no later round needs is freed");
     budget->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
     command
-        .add_flag(
-            "--relays", options.relays,
-            "Bytes that several ranks on other nodes want from one leave it once, and they pass "
-            "them on: --ranks-per-node or --network define a node, else each rank is one. Where "
-            "these define it, this is the default if it is faster")
+        .add_flag("--relays", options.relays,
+                  "Bytes that several ranks on other nodes want from one rank leave it once, and "
+                  "those ranks pass them on: --ranks-per-node or --network define a node, else "
+                  "each rank is one. Where "
+                  "these define it, this is the default if it is faster")
         ->excludes(budget);
-    CLI::Option* const relabel = command.add_flag(
-        "--relabel", options.relabels,
-        "Give the ranks of the target to the processes of the source that have the most of what "
-        "they want, so that the fewest bytes move, and show the plan of that");
+    CLI::Option* const relabel =
+        command.add_flag("--relabel", options.relabels,
+                         "Give the ranks of the target to the processes of the source so that the "
+                         "fewest bytes move, and show that plan");
     command
         .add_option("--write-layout", options.relabelled,
                     "Write the target's layout with the processes of --relabel as its ranks, a "

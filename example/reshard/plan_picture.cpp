@@ -40,16 +40,15 @@ std::string description_of(heat_bins const& bins, reshard::vector<detail::plan_r
            ", the darker the more one sends the other, at most " + byte_text(bins.most_bytes()) +
            "; bytes that stay on a rank have another colour. Below, " +
            counted(rounds.size(), "round") +
-           ", as wide as the bytes that they write and as high as the memory that the neediest "
-           "rank has, at "
-           "most " +
+           ", as wide as the bytes that they write and as high as the largest memory of any rank, "
+           "at most " +
            byte_text(most) + (budget ? " of a budget of " + byte_text(*budget) : std::string()) +
            ".";
 }
 
 std::string description_of(simulated_plan const& plan, std::size_t links) {
     if (links == 0)
-        return " At the bottom, no links, for nothing moves.";
+        return " No links are shown, because no bytes move.";
     return " At the bottom, the busiest links over " + duration_text(plan.run.seconds) + ", " +
            std::to_string(links) +
            " of them, each as high as its share of its rate; no order takes less than " +

@@ -340,7 +340,8 @@ private:
     /// Adds statements that are made from the source's tensors.
     void add_made(std::string const& statements, char const* of_what) {
         if (is_backwards_)
-            fail(errc::usage, program_, ": is not run in reverse; there is one for each direction");
+            fail(errc::usage, program_,
+                 ": cannot run in reverse; use the program for the other direction");
         if (statements.find("->") == statements.npos)
             fail(errc::unknown_key, program_, ": the source has no ", of_what);
         result_ += statements;

@@ -212,10 +212,10 @@ private:
     [[noreturn]] void refuse(rename_rule const& rule) const {
         if (is_matched_)
             fail(errc::usage, "--rename: '", rule.from(), "' is to become '", rule.to(),
-                 "', and earlier ones rename all that it matches, as '", first_taken_, "' to '",
-                 taken_.find(first_taken_)->second,
-                 "': the first that matches counts; give it before them, or write '", rule.from(),
-                 "?' if nothing may be left for it");
+                 "', but earlier renames already apply to all matching keys, as '", first_taken_,
+                 "' to '", taken_.find(first_taken_)->second,
+                 "': the first matching rename applies; give this one before them, or write '",
+                 rule.from(), "?' if it need not match");
         fail(errc::unknown_key, "--rename: no key of ", whose_, " matches '", rule.from(), "'",
              detail::did_you_mean_key(rule.from(), keys_));
     }

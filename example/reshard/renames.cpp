@@ -180,7 +180,8 @@ written_casts cast_statements(job_files const& files, catalog const& yielded) {
         }
         if (bits(entry.dtype) < 16)
             fail(errc::unsupported, "--cast: '", entry.key, "' is of ", name(entry.dtype),
-                 ", and a cast does not apply scales; let it be (--cast '", entry.key, "=keep')");
+                 ", and a cast does not apply scales; keep its type (--cast '", entry.key,
+                 "=keep')");
         written.text += literal_statement(entry.key, entry.key, "--cast",
                                           detail::words(", dtype=\"", name(*last->dtype), "\""));
     }

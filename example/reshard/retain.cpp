@@ -93,27 +93,27 @@ void add_retain(CLI::App& app, invocation& chosen) {
         "with --apply",
         "  reshard retain run --last 3\n"
         "  reshard retain run --last 3 --best 1 --by loss --apply");
-    command->add_option("DIR", options->directory, "A directory with a directory a checkpoint")
+    command
+        ->add_option("DIR", options->directory, "A directory that has one directory per checkpoint")
         ->required();
-    command->add_option("--last", options->rules.last, "So many of the newest stay")
+    command->add_option("--last", options->rules.last, "The number of newest checkpoints to keep")
         ->check(complaint_about_count, "");
-    CLI::Option* const best =
-        command
-            ->add_option("--best", options->rules.best, "So many of the best stay, by their --by")
-            ->check(complaint_about_count, "");
+    CLI::Option* const best = command
+                                  ->add_option("--best", options->rules.best,
+                                               "The number of best checkpoints to keep, by --by")
+                                  ->check(complaint_about_count, "");
     CLI::Option* const by = command->add_option(
-        "--by", options->rules.by, "A number of the records that --best goes by, such as loss");
+        "--by", options->rules.by, "The number of the records that --best compares, such as loss");
     best->needs(by);
     by->needs(best);
-    CLI::Option* const lowest =
-        command->add_flag("--lowest", options->lowest,
-                          "The lowest numbers are the best; so it is unless said otherwise");
+    CLI::Option* const lowest = command->add_flag(
+        "--lowest", options->lowest, "The lowest numbers are the best; this is the default");
     command->add_flag("--highest", options->rules.highest, "The highest numbers are the best")
         ->needs(best)
         ->excludes(lowest);
     lowest->needs(best);
     command->add_flag("--apply", options->apply,
-                      "Delete what goes; without it, nothing is changed");
+                      "Delete these checkpoints; without it, nothing is changed");
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return run_retain(world, *options, chosen.json);

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: block_cyclic is the last cut of an axis of a typed::tensor
+// expect: static assertion failed.*: no placement may cut an axis of a typed::tensor after block_cyclic
 // facts: "w".*on_axis<0.*"tp".*wanted<0.*actual<0
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a typed::layout has two tensors of one key
+// expect: static assertion failed.*: a typed::layout has two tensors with the same key
 // facts: "w".*actual<0.*actual<1
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

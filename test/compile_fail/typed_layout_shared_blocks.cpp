@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: blocks of a typed::tensor are dealt out, so ranks cannot share them
+// expect: static assertion failed.*: a typed::tensor with cyclic blocks cannot use typed::flat_share
 // facts: "w".*actual<8L?, 2
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a tensor of the target is neither in the source nor defined; say with a typed::definition what it is
+// expect: static assertion failed.*: a tensor of the target is neither in the source nor defined; define it with a typed::definition
 // facts: "c".*actual<4.*2
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -48,17 +48,17 @@ run 3 second 300 &
 job=$!
 run 2 first 300
 wait $job
-both_say 5 "^unsupported: .*: the launcher connects no jobs that were started apart" 3
+both_say 5 "^unsupported: .*: the launcher cannot connect jobs that were started separately" 3
 
 run 3 second 300 &
 job=$!
 run 2 first 300 --ompi-server "file:$work/uri"
 wait $job
-both_say 5 "^unsupported: .*: the launcher connects no jobs that were started apart" 3
+both_say 5 "^unsupported: .*: the launcher cannot connect jobs that were started separately" 3
 
 run 2 first 0 --ompi-server "file:$work/uri"
 run 1 second 0 --ompi-server "file:$work/uri"
-both_say 3 "^deadline: .*: the other job has not come within 0 s" 3
+both_say 3 "^deadline: .*: the other job did not arrive within 0 s" 3
 
 # refuses SENTENCE STATUS WHICH: what a user has at that path stays
 refuses() {
@@ -95,7 +95,7 @@ done
 run 2 first 10 --ompi-server "file:$work/uri"
 exec 3>&-
 wait $job
-if ! grep -q "meeting: the other job has come, and MPI has not connected both within 10 s" first || [ "$(cat first.status)" != 1 ]; then
+if ! grep -q "meeting: the other job arrived, but MPI did not connect the two within 10 s" first || [ "$(cat first.status)" != 1 ]; then
     echo "FAILED: a job waits for one that does not connect, or does not say so"
     cat first first.status silent silent.status
     failed=1

@@ -207,10 +207,11 @@ int main(int argc, char** argv) {
     std::string_view const late =
         std::string_view(argv[1]) == "arena" && std::string_view(argv[2]) == "within"
             ? "ran"
-            : "others, which have given up waiting";
+            : "ranks that have given up, too";
     try {
-        check(text, world.rank() == last ? std::string(late)
-                                         : "do not answer: " + std::to_string(last) + ";");
+        check(text, world.rank() == last
+                        ? std::string(late)
+                        : "for rank " + std::to_string(last) + ", which did not answer: ");
     } catch (std::runtime_error const& problem) {
         std::fprintf(stderr, "FAILED: rank %d: %s\n", world.rank(), problem.what());
         MPI_Abort(world, 1);

@@ -68,10 +68,10 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_limits_are_told_so) {
         return;
     bool const is_last = world.rank() + 1 == world.size();
     std::string const last = std::to_string(world.size() - 1);
-    BOOST_CHECK_EXCEPTION(
-        mpi_group(world, is_last ? 7u : 1000u).all_gather("text"), error,
-        says(errc::ranks_disagree, "rank 0 lets a call of MPI count up to 1000, and rank " + last +
-                                       " up to 7; every rank must give mpi_group the same limit"));
+    BOOST_CHECK_EXCEPTION(mpi_group(world, is_last ? 7u : 1000u).all_gather("text"), error,
+                          says(errc::ranks_disagree,
+                               "rank 0 limits the count of an MPI call to 1000, but rank " + last +
+                                   " to 7; every rank must give mpi_group the same limit"));
 }
 
 // A text of 2,032 bytes fills the row that every rank sends first, on up to 32 ranks.

@@ -261,11 +261,11 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
     with_arena.cache = &kept;
     BOOST_TEST(agreed_error(world, [&] {
                    prepare(world, have(), {{}, layout_of(shards)}, with_arena);
-               }).starts_with("usage: the plans of rounds are not kept"));
+               }).starts_with("usage: plans of rounds cannot be cached"));
     BOOST_TEST(
         agreed_error(world, [&] {
             prepare(world, have(), want(), how);
-        }).starts_with("usage: options.memory makes the targets in rounds, but 1 are given"));
+        }).starts_with("usage: options.memory allocates the targets, but the call gives 1 tensor"));
 }
 
 /// A call of `redistribute`, and the steps of it that every rank must enter before one may go on.

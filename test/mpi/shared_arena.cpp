@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(no_bytes_are_enough_and_fewer_are_an_error) {
     shared_arena const empty(world, 0);
     BOOST_TEST(empty.is_shared() == (size > 1));
     BOOST_TEST(agreed_error(world, [&] { shared_arena(world, rank == size - 1 ? -1 : 5); }) ==
-               "usage: an arena of -1 bytes over nodes of 0 ranks; neither may be negative");
+               "usage: an arena cannot have -1 bytes and 0 ranks per node; both must be 0 or more");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

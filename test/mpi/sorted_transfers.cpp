@@ -137,11 +137,11 @@ BOOST_AUTO_TEST_CASE(chunks_that_are_passed_on_wait_for_those_that_bring_them) {
                    std::string(problem.what()).find(text) != std::string::npos;
         });
     };
-    refused({{2, {of(0)}, 0, 0}}, "get 2 chunks from this rank, which gets 1 to pass on");
-    refused({}, "get 2 chunks from this rank, which gets 0 to pass on");
-    refused({{2, {of(1), of(0)}, 0, 0}}, "get other elements from this rank than");
+    refused({{2, {of(0)}, 0, 0}}, "this rank passes 2 chunks on to rank 4, but receives 1 of them");
+    refused({}, "this rank passes 2 chunks on to rank 4, but receives 0 of them");
+    refused({{2, {of(1), of(0)}, 0, 0}}, "that it does not receive");
     plan.relays[0].input = relay::no_input;
-    refused({{2, {of(0), of(1)}, 0, 0}}, "get other elements from this rank than");
+    refused({{2, {of(0), of(1)}, 0, 0}}, "that it does not receive");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -404,14 +404,14 @@ BOOST_FIXTURE_TEST_CASE(ranks_with_different_plans_are_told_so, fixture) {
 BOOST_FIXTURE_TEST_CASE(a_layout_beside_the_tensors_is_refused, fixture) {
     if (world.size() < 2)
         return;
-    check_refused("usage: a typed plan has a layout of the target, and another one is given beside "
-                  "the tensors; leave that out",
-                  [&] {
-                      target_tensors tensors = want.views();
-                      if (world.rank() == last)
-                          tensors.layout = layout(stages<two>{});
-                      redistribute<plan>(world, have.views(), tensors);
-                  });
+    check_refused(
+        "usage: a typed plan has a layout of the target, but the call gives another one; omit that",
+        [&] {
+            target_tensors tensors = want.views();
+            if (world.rank() == last)
+                tensors.layout = layout(stages<two>{});
+            redistribute<plan>(world, have.views(), tensors);
+        });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

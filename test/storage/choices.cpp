@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_has_forgotten_the_plan_makes_all_plan) {
     async_saver saver;
     BOOST_CHECK_EXCEPTION(
         save_async(world(), part.tensors(), directory / "five", saver, {.cache = &cache}), error,
-        says(errc::usage, "save_options.cache: an async_saver keeps plans itself; leave it out"));
+        says(errc::usage, "save_options.cache: an async_saver keeps plans itself; omit it"));
     BOOST_TEST((directory.names() == names{"one", "two"}));
 }
 

@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(a_base_that_is_gone_or_another_one_is_named) {
     BOOST_TEST(has(gone, "is missing; put it back, or load another checkpoint"));
     save(world(), tensors.tensors(), directory / "a");
     std::string const other = problem_of_opening(directory / "b");
-    BOOST_TEST(has(other, "is another one by now: its header has the digest"));
+    BOOST_TEST(has(other, "was replaced: its header has the digest"));
     on_first_rank([&] {
         std::filesystem::remove_all(directory / "a");
         std::filesystem::rename(directory / "moved", directory / "a");
@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_base_is_refused) {
             "is to be replaced, but the delta would need");
     save(world(), tensors.tensors(), directory / "caf\xe9");
     refused(delta_of(directory / "caf\xe9"), directory / "b", errc::usage,
-            "a delta cannot refer to it, for its path is not UTF-8");
+            "cannot be the base of a delta: its path is not UTF-8");
     BOOST_TEST((directory.names() == names{"a", "bare", "caf\xe9", "foreign"}));
 }
 
@@ -369,9 +369,9 @@ BOOST_AUTO_TEST_CASE(a_file_of_changes_alone_is_no_checkpoint) {
     shared_directory const directory;
     save_twice(directory);
     std::string const alone = problem_of_opening(directory / "b" / "delta-00001.safetensors");
-    BOOST_TEST(has(alone, "has only what changed in the save"));
+    BOOST_TEST(has(alone, "has only the changes of the save"));
     on_first_rank([&] { std::filesystem::remove(directory / "b" / "reshard.json"); });
-    BOOST_TEST(has(problem_of_opening(directory / "b"), "has only what changed in the save"));
+    BOOST_TEST(has(problem_of_opening(directory / "b"), "has only the changes of the save"));
     meet();
 }
 

@@ -411,7 +411,7 @@ BOOST_AUTO_TEST_CASE(a_store_that_is_only_read_refuses_a_save) {
     held part = rows();
     BOOST_CHECK_EXCEPTION(
         save(world(), part.tensors(), "model", {.writing = {.files = files}}), error,
-        says(errc::unsupported, "model: is not written, since this store of files is only read"));
+        says(errc::unsupported, "model: cannot be written: this file store is read-only"));
 }
 
 BOOST_AUTO_TEST_CASE(several_ranks_do_not_save_to_the_memory_of_one) {
@@ -422,12 +422,12 @@ BOOST_AUTO_TEST_CASE(several_ranks_do_not_save_to_the_memory_of_one) {
     save_options const options{.writing = {.files = store}};
     BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), "model", options), error,
                           says(errc::unsupported,
-                               "model: model.unfinished is written by one process alone in this "
-                               "store of files; save on one rank (rank 1)"));
+                               "model: only one process can write model.unfinished in this file "
+                               "store; save on one rank (rank 1)"));
     BOOST_TEST(store->directories.empty());
     async_saver saver;
     BOOST_CHECK_EXCEPTION(save_async(world(), part.tensors(), "model", saver, options), error,
-                          mentions(errc::usage, "one rank alone saves to another place"));
+                          mentions(errc::usage, "support one rank, not"));
 }
 
 namespace {

@@ -51,10 +51,9 @@ BOOST_AUTO_TEST_CASE(the_plan_of_something_else_is_refused_with_both_digests) {
     write_plan(path(), 7, small_plan());
     BOOST_CHECK_EXCEPTION(
         read_plan(path(), 8), error,
-        says(errc::bad_layout, name() +
-                                   ": this is the plan of other layouts, of another program or "
-                                   "of other options, with digest 7; those at hand have "
-                                   "digest 8; plan again"));
+        says(errc::bad_layout,
+             name() + ": this plan was made for other layouts, another program or other options "
+                      "(digest 7); the digest now is 8; plan again"));
 }
 
 BOOST_AUTO_TEST_CASE(files_that_are_no_plans_any_more_are_refused) {
@@ -98,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_stale_plan_on_one_rank_is_an_error_on_every_rank) {
     std::string const stale = (all / ("plan." + std::to_string(last))).string();
     BOOST_CHECK_EXCEPTION(read_plan(world(), path(), 7, scope), error, [&](error const& problem) {
         return problem.code() == errc::bad_layout &&
-               std::string(problem.what()).starts_with(stale + ": this is the plan of other");
+               std::string(problem.what()).starts_with(stale + ": this plan was made for other");
     });
 }
 

@@ -189,13 +189,13 @@ BOOST_AUTO_TEST_CASE(where_none_is_complete_the_error_says_what_is_there) {
         BOOST_CHECK_EXCEPTION(open_checkpoint(world(), all.path(), latest{}), error,
                               mentions(errc::missing_file, sentence));
     };
-    refuses("no complete checkpoint is in this directory, nor anything else");
+    refuses("this directory contains no complete checkpoint, and no incomplete one");
     save_at("a", 1);
     on_first_rank([&] { std::filesystem::remove(all / "a" / "reshard.json"); });
     refuses("not finished");
     save_at("b", 1);
     BOOST_CHECK_EXCEPTION(open_checkpoint(world(), all / "b", latest{}), error,
-                          mentions(errc::missing_file, "which is one itself"));
+                          mentions(errc::missing_file, "it is a checkpoint itself"));
     BOOST_CHECK_EXCEPTION(open_checkpoint(world(), all / "none", latest{}), error,
                           mentions(errc::missing_file, "none: no such directory"));
 }

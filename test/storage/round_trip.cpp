@@ -160,13 +160,12 @@ BOOST_AUTO_TEST_CASE(each_rank_has_its_replica_in_its_file_where_that_is_asked_f
     BOOST_TEST(open_checkpoint(world(), directory / "async").metadata().save ==
                saved.metadata().save);
 
-    BOOST_CHECK_EXCEPTION(
-        save(world(), source.tensors(), directory / "no",
-             {.form = save_form::huggingface, .writing = {.replicas = true}}),
-        error,
-        says(errc::usage, (directory / "no").string() +
-                              ": replicas are shards of a layout, and whole tensors are to be "
-                              "written; give a layout, or omit replicas"));
+    BOOST_CHECK_EXCEPTION(save(world(), source.tensors(), directory / "no",
+                               {.form = save_form::huggingface, .writing = {.replicas = true}}),
+                          error,
+                          says(errc::usage, (directory / "no").string() +
+                                                ": replicas need a layout, but whole tensors are "
+                                                "to be written; give a layout, or omit replicas"));
 }
 
 namespace {

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(an_error_in_a_program_reaches_all_ranks_and_nothing_is_writ
     BOOST_TEST(refused(directory, {.program = aoa::parse(text), .form = save_form::sharded})
                    .find("save_options.program makes whole tensors") != std::string::npos);
     BOOST_TEST(refused(directory, {.program = aoa::parse(text), .aliases = {{"u", "q"}}})
-                   .find("'u' is to be an alias") != std::string::npos);
+                   .find("'u': save_options.aliases cannot be combined") != std::string::npos);
     BOOST_TEST(
         refused(directory, {.program = aoa::parse(text), .needs = {{"qkv"}}}).find("'qkv'") !=
         std::string::npos);

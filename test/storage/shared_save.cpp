@@ -125,8 +125,8 @@ BOOST_AUTO_TEST_CASE(the_error_of_the_lowest_process_is_that_of_all) {
 BOOST_AUTO_TEST_CASE(a_process_that_could_not_say_why_it_failed_is_named) {
     two_processes both;
     std::ofstream(both.temporary / ".failed-1");
-    BOOST_TEST(both.look(0) ==
-               both.target.string() + ": rank 1 could not write its part; its own error says why");
+    BOOST_TEST(both.look(0) == both.target.string() +
+                                   ": rank 1 could not write its part; see the error of that rank");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

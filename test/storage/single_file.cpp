@@ -129,10 +129,10 @@ BOOST_AUTO_TEST_CASE(what_is_there_gives_way_only_where_that_is_asked_for) {
     on_first_rank([&] { std::filesystem::create_directory(path("d.safetensors")); });
     refuses("d.safetensors", {.replace = true}, errc::usage,
             text("d.safetensors") +
-                ": is a directory, which no file replaces; give the name of a file");
+                ": is a directory, and a file cannot replace it; give the name of a file");
     refuses("one.bin", {}, errc::usage,
             text("one.bin") +
-                ": does not end with .safetensors, by which such a file is recognised; add that");
+                ": does not end with .safetensors; add the ending, which readers need");
     refuses("nowhere/one.safetensors", {}, errc::io,
             text("nowhere/one.safetensors") + ": " + text("nowhere") +
                 ", its parent directory, does not exist");
@@ -209,11 +209,10 @@ BOOST_AUTO_TEST_CASE(tensors_are_saved_as_one_file_too) {
              text("no.safetensors") +
                  ": a save in the background is a directory; omit single_file, or use save"));
     options.writing.numbers = {{"loss", 1.0}};
-    BOOST_CHECK_EXCEPTION(
-        save(world(), tensors, path("no.safetensors"), options), error,
-        says(errc::usage, text("no.safetensors") +
-                              ": one file has no record, which would have the number "
-                              "'loss'; omit the numbers, or write a directory"));
+    BOOST_CHECK_EXCEPTION(save(world(), tensors, path("no.safetensors"), options), error,
+                          says(errc::usage, text("no.safetensors") +
+                                                ": a single file cannot store the number 'loss'; "
+                                                "omit the numbers, or write a directory"));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_without_digests_and_one_without_tensors_are_files_too) {

@@ -327,8 +327,8 @@ BOOST_AUTO_TEST_CASE(tied_tensors_that_differ_are_not_saved) {
         save(world(), source.tensors(), directory / "saved", {.aliases = tied}), error,
         says(errc::overlap,
              "'lm_head' is to be another name of 'embed', but differs from it: element [3, 2] is "
-             "-2 and 11; tie them again, leave the alias out, or say that the key counts "
-             "(save_options::compare_aliases = false)"));
+             "-2 and 11; tie them again, leave the alias out, or set save_options::compare_aliases "
+             "= false to save the key's tensor"));
     async_saver saver;
     BOOST_CHECK_THROW(
         save_async(world(), source.tensors(), directory / "saved", saver, {.aliases = tied}),
@@ -402,9 +402,9 @@ BOOST_AUTO_TEST_CASE(what_can_be_no_alias_is_refused) {
     refuses({{"lm_head", "embd"}}, errc::unknown_key,
             "'lm_head' is to be another name of 'embd', which no rank has (did you mean 'embed'?)");
     refuses({{"a", "lm_head"}, {"lm_head", "embed"}}, errc::bad_layout,
-            "'a' cannot be another name of 'lm_head': that is another name itself");
+            "'a' cannot be another name of 'lm_head': the key is an alias itself");
     refuses({{"embed", "embed"}}, errc::bad_layout, "'embed' cannot be another name of 'embed'");
-    refuses({{"format", "embed"}}, errc::bad_layout, "the metadata of files has it");
+    refuses({{"format", "embed"}}, errc::bad_layout, "the metadata of files reserves this name");
     std::vector<float> one(1);
     state_dict tensors = source.tensors();
     tensors.add(replicated("bias", data_type::f32, {1}),
@@ -527,7 +527,8 @@ BOOST_AUTO_TEST_CASE(what_a_program_calls_a_copy_is_compared_where_it_is_stored)
     target.elements.assign(expected.size(), -1);
     auto const unequal = open_checkpoint(world(), directory / "unequal");
     std::string const reason =
-        "'lm_head' is said to be a copy of 'embed', but differs from it: element [2, 1] is 7.5 and "
+        "'lm_head' is declared as a copy of 'embed', but differs from it: element [2, 1] is 7.5 "
+        "and "
         "7; make them equal, or take 'embed' without comparing (option take_first)";
     BOOST_CHECK_EXCEPTION(load(world(), unequal, want, {.program = program}), error,
                           says(errc::overlap, reason));

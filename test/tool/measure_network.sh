@@ -50,7 +50,7 @@ grep -q '^between private memories of a node: slots in caches .*/s, slots in mem
 grep -q '^  between nodes .*/s .* - .*s$' output || report "the way between nodes is not shown, or has runs"
 export RESHARD_RANKS_PER_NODE=1
 succeeds 2 measure-network --bytes 4 --json
-grep -q '^note: what so few bytes take is mostly how long a job takes to begin' errors || report "nobody is told that 4 bytes are few"
+grep -q '^note: with so few bytes, most of the time is the start of a job' errors || report "nobody is told that 4 bytes are few"
 expects output "d['measured'], $measured" "(['copy', 'link'], True)"
 expects output "d['copy']['run_seconds']" "0.0" # there are fewer bytes than a row has
 [ "$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)" -ge 2 ] && grep -q ' on .* core' errors && report "it is noted that ranks wait where there are cores for them"
@@ -70,7 +70,7 @@ RESHARD_REFUSED_RANKS=3 refuses 4 '^reshard measure-network: --bytes: to give an
     measure-network --bytes 100TB
 refuses 4 ' to give and get 9.22 EB, .* would take more than 9.22 EB of memory' measure-network --bytes 9223372036854775807
 for bytes in 0 0MB 0.0GiB; do
-    refuses 2 "^reshard measure-network: --bytes: '$bytes' is nothing that could be measured; give at least 1, as in 64MiB; see" \
+    refuses 2 "^reshard measure-network: --bytes: '$bytes' cannot be measured; give at least 1, as in 64MiB; see" \
         measure-network --bytes $bytes
 done
 

@@ -143,7 +143,7 @@ html rounds_part(shown_plan const& shown) {
                              (shown.budget ? " within " + grouped(*shown.budget) + " bytes a rank"
                                            : ", since no --memory-budget is given") +
                              ". Each is as wide as the bytes that it writes, and as high as the "
-                             "memory that the neediest rank has then."),
+                             "largest memory of any rank in it."),
                    "class=\"soft\"") +
            picture +
            list_table("Rounds", shown.document.at("rounds").as_array(),

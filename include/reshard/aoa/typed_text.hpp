@@ -257,9 +257,8 @@ struct checked_text {
     static_assert(is_free_of<Place, real>,
                   "elements of type ... cannot be cast to ...: a real number cannot hold an "
                   "imaginary part");
-    static_assert(is_free_of<Place, complex>,
-                  "elements of type ... cannot be cast to ...: only complex numbers become "
-                  "complex ones");
+    static_assert(is_free_of<Place, complex>, "elements of type ... cannot be cast to ...: only "
+                                              "complex numbers can be cast to complex numbers");
     static_assert(is_free_of<Place, wanted_type>, "... is ..., and the target wants ...");
     static_assert(is_free_of<Place, product>,
                   "the product of the extents ... and ... does not fit in 64 bits");

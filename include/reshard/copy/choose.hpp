@@ -73,9 +73,8 @@ constexpr bool is_transposed(affine_copy const& copy) {
 /// \throws error with errc::limit_exceeded if the copy already has `max_ndim` axes
 constexpr affine_copy by_parts(affine_copy copy) {
     if (copy.ndim() == max_ndim)
-        fail(errc::limit_exceeded, "complex numbers are cast along ", max_ndim,
-             " axes of which none continues another one; at most ", max_ndim - 1,
-             " are possible: cast them before or after");
+        fail(errc::limit_exceeded, "a cast of complex numbers supports at most ", max_ndim - 1,
+             " axes that cannot be merged, not ", max_ndim, "; cast in a separate step");
     copy.source_offset *= 2;
     copy.target_offset *= 2;
     for (std::size_t axis = 0; axis < copy.ndim(); ++axis) {

@@ -111,14 +111,14 @@ constexpr bool are_joins(std::uint8_t joins, index_vector const& extents) {
 ///         not valid extents or if `joins` does not fit them
 constexpr void check_factors(permutation order, index_vector const& extents, axis_joins joins) {
     if (permutation::of(axes_of(order, extents.size()), extents.size()) != order)
-        fail(errc::shape_mismatch, "an order of ", extents.size(),
-             " factors names more than those");
+        fail(errc::shape_mismatch, "the order of ", extents.size(),
+             " factors names a factor that does not exist");
     if (!is_sound(whole(extents)))
-        fail(errc::bad_layout, "it has factors ", extents, " that are not extents");
+        fail(errc::bad_layout, "it has factors ", extents, " that are not valid extents");
     bool const is_none = element_count(extents) == 0; // throws if the product overflows
     if ((joins.any() && is_none) || !are_joins(joins.target, extents) ||
         !are_joins(joins.source, order.undo(extents)))
-        fail(errc::bad_layout, "it has factors ", extents, " that are joined to no axes");
+        fail(errc::bad_layout, "the factors ", extents, " do not form the axes");
 }
 
 /// The strides of factors, given the strides of the axes that the factors form.

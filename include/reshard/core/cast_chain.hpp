@@ -93,7 +93,7 @@ constexpr void check_castable(data_type from, data_type to) {
     if (!is_castable(from, to))
         fail(errc::dtype_mismatch, "elements of type ", from, " cannot be cast to ", to,
              is_complex(from) ? ": a real number cannot hold an imaginary part"
-                              : ": only complex numbers become complex ones");
+                              : ": only complex numbers can be cast to complex numbers");
 }
 
 /// The data types to which elements are cast in sequence, starting from the source's type. Each

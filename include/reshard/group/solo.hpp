@@ -25,7 +25,7 @@ struct wait_duration {
         : seconds(std::min(number_of_seconds, 1e9)) {
         if (!(number_of_seconds >= 0))
             fail(errc::usage, "a deadline of ", seconds_text(number_of_seconds),
-                 "; give the seconds that may be waited, from 0 on, or a duration of std::chrono");
+                 "; give a number of seconds, 0 or more, or a std::chrono duration");
     }
 
     template <class Duration>

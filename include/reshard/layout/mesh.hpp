@@ -141,7 +141,7 @@ private:
                  " ranks; at least 1 is needed");
         if (axis.extent > most_ranks / index_t{rank_count()})
             fail(errc::limit_exceeded, "mesh axis '", axis.name(),
-                 "' makes the mesh have more than ", most_ranks, " ranks");
+                 "' would give the mesh more than ", most_ranks, " ranks");
         all_axes[count++] = axis;
     }
 };
@@ -173,7 +173,7 @@ public:
         std::sort(sorted.begin(), sorted.end());
         auto const twice = std::adjacent_find(sorted.begin(), sorted.end());
         if (twice != sorted.end())
-            fail(errc::bad_layout, "the mesh ", grid, " has rank ", *twice, " at two places");
+            fail(errc::bad_layout, "the mesh ", grid, " lists rank ", *twice, " twice");
         end_ = sorted.back() + 1;
         for (std::size_t i = 0; i < ranks_.size() && ranks_[i] == i; ++i)
             if (i + 1 == ranks_.size())

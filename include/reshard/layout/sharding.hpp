@@ -135,9 +135,9 @@ constexpr void check_flat(std::string_view key, sharding_part const& segment) {
     index_t const count = count_sharing(key, segment);
     for (placement const& each : segment.spread.placements())
         if (each.type == placement::kind::cyclic)
-            fail(errc::bad_layout, "'", key, "': axis ", each.axis, ": blocks of ",
-                 counted(each.block, "element"), " are dealt out, so ", counted(count, "rank"),
-                 " cannot share them in flat slices");
+            fail(errc::bad_layout, "'", key, "': axis ", each.axis, ": ", counted(count, "rank"),
+                 " cannot divide cyclic blocks of ", counted(each.block, "element"),
+                 " into flat slices");
     if (!hold_all(segment, count))
         fail(errc::bad_layout, "'", key,
              "': ", counted(element_count(largest_region(segment.spread)), "element"),

@@ -97,7 +97,7 @@ template <class Layout, class Tensor, holder_t Rank>
 consteval auto shards_of_rank() {
     constexpr auto held = part_held(Tensor::template kind_on<Layout::ranks>->part(), Rank);
     static_assert(holds<!Tensor::is_in_blocks, typename Tensor::key_fact>,
-                  "blocks that are dealt out are no typed::shard; ask shards_of a layout for them");
+                  "a typed::shard cannot consist of cyclic blocks; use shards_of(layout)");
     if constexpr (!held)
         return boost::mp11::mp_list<>();
     else if constexpr (held->second)

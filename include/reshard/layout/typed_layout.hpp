@@ -114,15 +114,14 @@ consteval bool check_rule(broken<Rule, Facts...>) {
     using enum tensor_rule;
     static_assert(holds<Rule != has_key, Facts...>, "a typed::tensor needs a key");
     static_assert(holds<Rule != has_own_key, Facts...>,
-                  "a typed::layout has two tensors of one key");
+                  "a typed::layout has two tensors with the same key");
     static_assert(
         holds<Rule != has_dtype, Facts...>,
         "the element type of a typed::tensor has no data type; specialise data_type_traits");
     static_assert(holds<Rule != has_shape, Facts...>,
                   "the shape of a typed::tensor has a negative extent or too many elements");
     static_assert(holds<Rule != shares_boxes, Facts...>,
-                  "blocks of a typed::tensor are dealt out, so ranks cannot share them by "
-                  "typed::flat_share");
+                  "a typed::tensor with cyclic blocks cannot use typed::flat_share");
     static_assert(holds<Rule != has_slices, Facts...>,
                   "the slices of a typed::flat_share end before the typed::tensor does");
     return true;
@@ -148,7 +147,7 @@ consteval bool check_rule(broken<Fault, Facts...>) {
     static_assert(holds<Fault != kind::block, Facts...>,
                   "blocks of a typed::tensor must have elements");
     static_assert(holds<Fault != kind::dealt_out, Facts...>,
-                  "block_cyclic is the last cut of an axis of a typed::tensor");
+                  "no placement may cut an axis of a typed::tensor after block_cyclic");
     return true;
 }
 

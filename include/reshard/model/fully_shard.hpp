@@ -49,8 +49,8 @@ constexpr distribution fully_shard(distribution const& distribution, std::string
         fail(errc::bad_layout, "'", key,
              "': a scalar cannot be fully sharded; give it one axis of extent 1");
     if (placements[i].type != placement::kind::replicate)
-        fail(errc::bad_layout, "'", key, "': mesh axis '", mesh_axis,
-             "' shards fully, so it must replicate, not ", placements[i]);
+        fail(errc::bad_layout, "'", key, "': cannot fully shard over mesh axis '", mesh_axis,
+             "': its placement must be replicate, not ", placements[i]);
     detail::split_rule const rule = axis == 0 ? detail::split_rule::ceil : detail::split_rule::even;
     placements[i] = detail::is_cut_behind(distribution, i, axis)
                         ? placement(strided_shard{axis, rule})

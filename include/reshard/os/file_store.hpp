@@ -142,7 +142,7 @@ public:
     virtual std::unique_ptr<unfinished> begin(std::filesystem::path const& target,
                                               [[maybe_unused]] bool replace) const {
         fail(errc::unsupported, target.string(),
-             ": is not written, since this store of files is only read");
+             ": cannot be written: this file store is read-only");
     }
 
     /// Joins a target that another process has begun.
@@ -152,8 +152,8 @@ public:
     virtual std::unique_ptr<unfinished> join(std::filesystem::path const& target,
                                              [[maybe_unused]] bool replace,
                                              std::string const& name) const {
-        fail(errc::unsupported, target.string(), ": ", name,
-             " is written by one process alone in this store of files; save on one rank");
+        fail(errc::unsupported, target.string(), ": only one process can write ", name,
+             " in this file store; save on one rank");
     }
 };
 

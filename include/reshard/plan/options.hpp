@@ -65,7 +65,7 @@ inline constexpr stored_form form_of<holder_set>{"set of holders"};
 constexpr void validate(holder_set const& some) {
     vector<holder_t> const& listed = some.listed();
     if (some.is_everybody() && !listed.empty())
-        fail(errc::bad_layout, "it lists some holders of everybody");
+        fail(errc::bad_layout, "it lists holders although it has all holders");
     if (std::adjacent_find(listed.begin(), listed.end(),
                            [](holder_t a, holder_t b) { return a >= b; }) != listed.end())
         fail(errc::bad_layout, "it lists holders out of order");

@@ -72,21 +72,21 @@ inline constexpr stored_form form_of<plan>{"plan", 5};
 /// The reason why `part` is not a valid transfer of `plan`, or null.
 constexpr char const* transfer_fault(plan const& plan, transfer const& part) {
     if (part.target_key >= plan.target_dtypes.size())
-        return "a target that there is not";
+        return "a target that does not exist";
     if (part.cut >= plan.patterns[plan.pattern_of[part.target_key]].size())
-        return "a cut that there is not";
+        return "a cut that does not exist";
     if (part.chain >= plan.chains.size())
-        return "a chain of casts that there is not";
+        return "a cast chain that does not exist";
     if ((part.source_key == zero_source) != (part.source_holder == no_holder))
         return "a source without a holder, or a holder without a source";
     if (part.source_key == zero_source)
         return nullptr;
     if (part.source_key >= plan.source_dtypes.size())
-        return "a source that there is not";
+        return "a source that does not exist";
     return result(plan.source_dtypes[part.source_key], plan.chains[part.chain]) ==
                    plan.target_dtypes[part.target_key]
                ? nullptr
-               : "casts that do not lead to the target's data type";
+               : "casts that do not end in the target's data type";
 }
 
 /// The geometry of one transfer.
@@ -144,9 +144,9 @@ constexpr bool has_input(plan const& plan, relay const& current_relay) {
 /// The reason why `step` is not a valid relay of `plan`, or null.
 constexpr char const* relay_fault(plan const& plan, relay const& step) {
     if (step.transfer >= plan.transfers.size())
-        return "of a transfer that there is not";
+        return "for a transfer that does not exist";
     if (step.tree >= plan.trees.size())
-        return "of a tree that there is not";
+        return "in a tree that does not exist";
     relay_receivers const receivers = plan.trees[step.tree].receivers;
     if (step.position >= receivers.size() ||
         receivers[step.position] != plan.transfers[step.transfer].target_holder)
@@ -154,7 +154,7 @@ constexpr char const* relay_fault(plan const& plan, relay const& step) {
     if (plan.trees[step.tree].source != plan.transfers[step.transfer].source_holder)
         return "from another source than its tree";
     if (step.input != relay::no_input && !has_input(plan, step))
-        return "of what its input does not bring";
+        return "for elements that its input does not bring";
     return nullptr;
 }
 

@@ -140,14 +140,14 @@ constexpr holder_places places_of(vector<holder_t> const& list) {
     return places;
 }
 
-inline constexpr auto holder_fault = "a tree of relays with a holder twice, or with none";
+inline constexpr auto holder_fault = "a relay tree that lists a holder twice, or lists no_holder";
 
 /// The reason why a tree is not valid, or null. A valid tree has distinct receivers from a list,
 /// and its source is not among them.
 constexpr char const* tree_fault(stored_tree const& tree, holder_places const& listed) {
-    constexpr auto fault = "a tree of relays with takers that its list does not have";
+    constexpr auto fault = "a relay tree with receivers that are not in its list";
     if (tree.branches == 0 || tree.branches > tree.size)
-        return "a tree of relays with no branches, or more than takers";
+        return "a relay tree with no branches, or with more branches than receivers";
     if (tree.runs.empty() || tree.runs[0].position != 0)
         return fault;
     auto const round = [&](std::size_t index) { // position after the first receiver
@@ -240,11 +240,11 @@ constexpr char const* tree_fault(relay_trees const& trees) {
     }
     for (stored_tree const& tree : trees.trees) {
         if (tree.list >= lists.size())
-            return "a tree of relays of a list that there is not";
+            return "a relay tree of a list that does not exist";
         if (char const* const fault = tree_fault(tree, lists[tree.list]))
             return fault;
     }
-    return has_tree_twice(trees) ? "a tree of relays twice" : nullptr;
+    return has_tree_twice(trees) ? "the same relay tree twice" : nullptr;
 }
 
 } // namespace reshard::detail

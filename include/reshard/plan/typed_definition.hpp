@@ -82,13 +82,14 @@ consteval bool check_rule(broken<Rule, Facts...>) {
                   "a tensor of the target is defined twice");
     static_assert(holds<Rule != plan_rule{name, missing}, Facts...>,
                   "a tensor of the target is neither in the source nor defined; "
-                  "say with a typed::definition what it is");
-    static_assert(holds<Rule != plan_rule{name, other_shape}, Facts...>,
-                  "a tensor of the target has another shape than that of its key in the source; "
-                  "say with a typed::definition what it is");
+                  "define it with a typed::definition");
+    static_assert(
+        holds<Rule != plan_rule{name, other_shape}, Facts...>,
+        "a tensor of the target has another shape than the source tensor of the same key; "
+        "define it with a typed::definition");
     static_assert(holds<Rule != plan_rule{name, other_dtype}, Facts...>,
-                  "a tensor of the target has another data type than that of its key in the "
-                  "source; convert it with typed::cast in a typed::definition");
+                  "a tensor of the target has another data type than the source tensor of the same "
+                  "key; convert it with typed::cast in a typed::definition");
     return true;
 }
 

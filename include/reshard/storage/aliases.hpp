@@ -47,8 +47,8 @@ void compare_alias(Group const& world, const_state_dict const& tensors, std::str
         fail(errc::overlap, "'", name, "' is to be another name of '", key.key,
              "', but differs from it: element ", unravel_index(first->position, shape), " is ",
              first->alias, " and ", first->key,
-             "; tie them again, leave the alias out, or say that the key counts "
-             "(save_options::compare_aliases = false)");
+             "; tie them again, leave the alias out, or set save_options::compare_aliases = false "
+             "to save the key's tensor");
 }
 
 /// Checks the aliases of a save. If ranks have a tensor under an alias, compares it with the key's

@@ -107,7 +107,7 @@ std::shared_ptr<delta_base const> base_of_all(group auto const& world,
     agree_on(world, [&] {
         if (!options.digests)
             fail(errc::usage, target.string(), ": a delta of ", options.base,
-                 " needs digests, by which it knows what changed; leave them on, or write all");
+                 " needs digests to find changes; set write_options.digests, or omit the base");
         auto const opened = std::make_shared<delta_base>(
             options.files ? options.files : files_of_system(), options.base, target);
         if (!options.files)

@@ -180,7 +180,7 @@ inline void check_moves(adapted const& t) {
         vector<std::byte> const expected(&bytes[index], &bytes[index] + t.bytes());
         if (!t.has(i, expected) || std::memcmp(&back[index], expected.data(), t.bytes()) != 0)
             broken("redistribute", t, "element ", t.index(i),
-                   " is another one after it was moved in and out");
+                   " has another value after it was moved in and out");
     }
 }
 

@@ -73,10 +73,10 @@ BOOST_AUTO_TEST_CASE(no_plan_is_faster_than_links_that_carry_what_they_must) {
     };
     // It enters once over both links in; the sources' ways out take as long.
     BOOST_TEST(least(problem, 100).seconds == 50.5, boost::test_tools::tolerance(1e-9));
-    BOOST_TEST(least(problem, 100).of == "the ways of ranks out of their nodes");
+    BOOST_TEST(least(problem, 100).of == "the links of ranks out of their nodes");
     // Handing on takes 0.2 s a byte of both ranks, entering 0.05 s: 1600 of 2000 bytes enter.
     BOOST_TEST(least(problem, 5).seconds == 80.0, boost::test_tools::tolerance(1e-9));
-    BOOST_TEST(least(problem, 5).of == "what node 1 gets");
+    BOOST_TEST(least(problem, 5).of == "the bytes that node 1 receives");
     // One rank has all: 1000 bytes leave it.
     BOOST_TEST(least(of_one, 100).seconds == 100.5, boost::test_tools::tolerance(1e-9));
 }

@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_rank_has_its_own_limit_between_nodes) {
     over.link.rank_bytes_per_second = 40;
     simulation const run = simulate(flows{{0, 2, 400}, {1, 3, 400}, {1, 4, 400}}, over);
     BOOST_TEST(run.ended == (std::vector<double>{10, 20, 20}), boost::test_tools::per_element());
-    BOOST_TEST(name(run.links[run.bounded_by]) == "the way of rank 1 out of its node");
+    BOOST_TEST(name(run.links[run.bounded_by]) == "the link of rank 1 out of its node");
 }
 
 // Each begins when 100 bytes have come to it, and is as fast.

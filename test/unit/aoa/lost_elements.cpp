@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(boxes_are_named_with_the_shape_that_they_are_of) {
     BOOST_TEST(lost_elements(losses).describe(w) == "; lost: [0:4, 2:3], [3:4, 3:6] of [4, 6]");
     BOOST_TEST(lost_elements(losses).describe(removed) == "");
     BOOST_TEST(lost_elements(losses).describe(entry) ==
-               "; nothing of it is lost, but no statement that can be undone has all of it");
+               "; no element is lost, but no reversible statement has all of them");
     losses[0].has_more = true;
     BOOST_TEST(lost_elements(losses).describe(w) ==
                "; lost: [0:4, 2:3], [3:4, 3:6] and more of [4, 6]");

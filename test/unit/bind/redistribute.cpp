@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(copies_are_compared_before_anything_moves) {
     filled.assign(6, -1);
     BOOST_CHECK_EXCEPTION(
         redistribute(solo(), have, one_tensor(shard, filled), {.program = program}), error,
-        says(errc::overlap, "'head' is said to be a copy of 'embed', but differs from it: element "
+        says(errc::overlap, "'head' is declared as a copy of 'embed', but differs from it: element "
                             "[1, 1] is 2.5 and 3; make them equal, or take 'embed' without "
                             "comparing (option take_first)"));
     BOOST_TEST(filled == std::vector<float>(6, -1), boost::test_tools::per_element());
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(scales_that_lie_apart_are_refused) {
         says(errc::bad_layout,
              "'w': rank 0 holds [2:4, 0:4], whose scales are [1:2, 0:2] of 's', and of these only "
              "[0:1, 0:2]; along axis 0 cut 'w' and its scales between blocks of 2, or give each "
-             "rank the scales of every block that it has elements of: do not cut 's'"));
+             "rank the scales of every block that it holds elements of: do not cut 's'"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

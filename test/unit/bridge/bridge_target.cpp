@@ -359,10 +359,9 @@ BOOST_AUTO_TEST_CASE(sets_are_of_the_same_shards_in_memory_of_their_own) {
     weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);
     weights weights({"a"}, 6, 4, cut_along::columns);
     bridge_source const source(solo(), have.views(), port);
-    BOOST_TEST(
-        error_of([&] { bridge_target(solo(), want.views(), weights.views(), port); }) ==
-        "bad_layout: the second set of tensors has other shards than the first, 2 and 2; give the "
-        "same ones in the same order");
+    BOOST_TEST(error_of([&] { bridge_target(solo(), want.views(), weights.views(), port); }) ==
+               "bad_layout: the two sets of tensors have different shards (2 and 2); give the same "
+               "shards in the same order");
     BOOST_TEST(error_of([&] {
                    bridge_target(solo(), want.views(), want.views(), port);
                }).starts_with("memory_overlap: target 'a' and target 'a' share memory"));
@@ -408,7 +407,7 @@ BOOST_AUTO_TEST_CASE(another_source_that_does_not_fit_is_said_and_the_set_stays)
         bridge_source const source(solo(), weights.views(), port);
         std::string const said = error_of([&] { target->update(); });
         std::string const begin =
-            "shape_mismatch: " + port->string() + ": another source has come, which does not fit: ";
+            "shape_mismatch: " + port->string() + ": the new source does not fit: ";
         BOOST_TEST(said.starts_with(begin + "'a' "), said);
         BOOST_TEST(want.version().value() == 1);
     }
@@ -460,9 +459,8 @@ BOOST_AUTO_TEST_CASE(a_version_that_does_not_come_since_numbers_began_anew_is_ex
     source.publish();
     std::string const said = error_of([&] { target->update(6); });
     BOOST_TEST(said.starts_with("deadline: "));
-    std::string const reason =
-        ", lives; it starts to count again, and the source before had reached 5: give "
-        "it continue_numbering or versions_before";
+    std::string const reason = ", lives; the new source restarted its numbers, but the previous "
+                               "source had reached 5; set continue_numbering or versions_before";
     BOOST_TEST(said.ends_with(reason));
     BOOST_TEST(target->version() == 5u);
     for (int version = 2; version <= 5; ++version)

@@ -164,13 +164,13 @@ BOOST_AUTO_TEST_CASE(a_file_that_was_cut_or_damaged_is_refused_and_replaced) {
         std::ofstream(*path.operator->()) << text.substr(0, bytes);
         BOOST_CHECK_EXCEPTION(
             read_port(path), error,
-            mentions(errc::corrupt_file, bytes < 8 ? "not a port file" : "was cut short: it has "));
+            mentions(errc::corrupt_file, bytes < 8 ? "not a port file" : "is truncated: it has "));
     }
     for (std::size_t index = 48; index < text.size(); ++index) {
         std::string damaged = text;
         damaged[index] = static_cast<char>(damaged[index] ^ 1);
         std::ofstream(*path.operator->()) << damaged;
-        BOOST_CHECK_EXCEPTION(read_port(path), error, mentions(errc::corrupt_file, "was damaged"));
+        BOOST_CHECK_EXCEPTION(read_port(path), error, mentions(errc::corrupt_file, "is damaged"));
     }
     written_port const next(path, some_content(), 2, 0);
     BOOST_TEST(read_port(path)->head.token == 2u);

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(what_contradicts_itself_is_refused) {
     port_bytes bytes = port;
     ++bytes.head.token;
     BOOST_CHECK_EXCEPTION(bridge_session(bytes, rank.wanted, {}), error,
-                          mentions(errc::io, "is another one than its port file says"));
+                          mentions(errc::io, "does not match its port file"));
     bytes = with([](port_content& content) { content.layout[5] = 99; });
     BOOST_CHECK_EXCEPTION(bridge_session(bytes, rank.wanted, {}), error,
                           mentions(errc::unsupported, "layout of version 99"));

@@ -164,14 +164,14 @@ BOOST_AUTO_TEST_CASE(complex_numbers_do_not_become_real_ones) {
                                         source.data(), &target),
                           error, is_dtype_mismatch);
     std::complex<double> widened;
-    BOOST_CHECK_EXCEPTION(copy_elements({{1}, 0, {1}, 0, {1}},
-                                        cast(data_type::f32, data_type::c128), &target, &widened),
-                          error, [](error const& problem) {
-                              return problem.what() ==
-                                     std::string("elements of type float32 cannot be cast to "
-                                                 "complex128: only complex numbers become "
-                                                 "complex ones");
-                          });
+    BOOST_CHECK_EXCEPTION(
+        copy_elements({{1}, 0, {1}, 0, {1}}, cast(data_type::f32, data_type::c128), &target,
+                      &widened),
+        error, [](error const& problem) {
+            return problem.what() ==
+                   std::string("elements of type float32 cannot be cast to "
+                               "complex128: only complex numbers can be cast to complex numbers");
+        });
 }
 
 BOOST_AUTO_TEST_CASE(complex_numbers_are_cast_part_by_part) {

@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(
                "g.safetensors");
     BOOST_TEST((decided.warnings.front() ==
                 (directory.path() / index_name).string() +
-                    ": 'c' is in f.safetensors too; the index lists another file, which counts"));
+                    ": 'c' is in f.safetensors too; the file that the index lists is read"));
     BOOST_TEST(refusal(directory, errc::corrupt_file) ==
                index_name + ": 'c' is in f.safetensors, but the index lists it in another file; "
                             "--compatible lets the index decide");

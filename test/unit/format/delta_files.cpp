@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_not_that_of_its_save_is_named) {
     refused(errc::corrupt_file, "needs the save 1d, whose file " + base +
                                     " has 21 bytes, and had 20 when the delta was saved");
     files.directory.write("base/m", std::string("\2\0\0\0\0\0\0\0[]abcdefghij", 20));
-    refused(errc::corrupt_file, base + " is another one by now");
+    refused(errc::corrupt_file, base + " was replaced");
     std::filesystem::remove(base);
     refused(errc::missing_file, "needs the save 1d, whose file " + base + " is missing");
     files.directory.write("delta/delta-00001.safetensors", "short");

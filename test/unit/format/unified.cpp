@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(weights_that_are_there_once_are_reported) {
     BOOST_TEST(changed_checkpoint("lost_masters").warnings() ==
                    (texts{"model and master weights are stored once: 'norm.weight.w_0' is another "
                           "name of 'norm.weight'",
-                          "the optimizer's index says that there are master weights, but none is "
-                          "there of 'emb.weight' and 1 more"}),
+                          "the optimizer's index states master weights, but there are none for "
+                          "'emb.weight' and 1 more"}),
                boost::test_tools::per_element());
     BOOST_TEST(changed_checkpoint("no_masters").warnings() == texts(),
                boost::test_tools::per_element());
@@ -98,8 +98,9 @@ BOOST_AUTO_TEST_CASE(older_files_beside_do_not_count_and_are_reported) {
     for (auto const* const name : {"model_state.tp00.pdparams", "optimizer.tp00.pdopt",
                                    "pytorch_model.bin", "scheduler.pdparams", "rng_state_0.pth"})
         there.write(name);
-    BOOST_TEST(there.warnings() == texts{"not read, for the Unified Checkpoint beside it counts: "
-                                         "model_state.tp00.pdparams and 2 more"},
+    BOOST_TEST(there.warnings() ==
+                   texts{"not read, because the Unified Checkpoint in the directory is used: "
+                         "model_state.tp00.pdparams and 2 more"},
                boost::test_tools::per_element());
     BOOST_TEST((there.open().tensors == before));
 }
@@ -163,8 +164,8 @@ BOOST_AUTO_TEST_CASE(elements_that_numpy_has_no_name_for_are_bfloat16) {
         open_checkpoint(there.path() / "model-00001-of-00001.safetensors");
     BOOST_TEST(code(file.tensors.front().dtype) == "U16"); // it may be anybody's
     BOOST_TEST(file.warnings.back().ends_with(
-        "'emb.weight' and others of U16 are bfloat16 if PaddleNLP wrote them, and are read so "
-        "with the directory of the model"));
+        "'emb.weight' and other U16 tensors are bfloat16 if PaddleNLP wrote them; open the model's "
+        "directory to read them as bfloat16"));
 }
 
 BOOST_AUTO_TEST_CASE(a_part_without_one_of_its_files_is_refused) {

@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(a_wait_is_seconds_or_a_duration) {
 
 BOOST_AUTO_TEST_CASE(a_wait_that_is_negative_or_no_number_is_refused) {
     using detail::wait_duration;
-    constexpr std::string_view remainder = "; give the seconds that may be waited, from 0 on, or a "
-                                           "duration of std::chrono";
+    constexpr std::string_view remainder =
+        "; give a number of seconds, 0 or more, or a std::chrono duration";
     auto const refuses = [&](auto const& seconds, std::string const& text) {
         BOOST_CHECK_EXCEPTION((void)wait_duration(seconds), error,
                               says(errc::usage, "a deadline of " + text + std::string(remainder)));

@@ -142,16 +142,16 @@ BOOST_AUTO_TEST_CASE(holders_wrap_around_and_come_in_order) {
 BOOST_AUTO_TEST_CASE(blocks_are_the_last_cut_of_an_axis) {
     mesh const grid{{"p", 2}, {"q", 2}};
     refused(grid, {block_cyclic{0, 2}, shard{0}},
-            "'A': axis 0: mesh axis 'q' cuts blocks that mesh axis 'p' has dealt out; "
-            "block_cyclic is the last cut of an axis");
+            "'A': axis 0: mesh axis 'q' cuts an axis that mesh axis 'p' has cut into cyclic "
+            "blocks; block_cyclic must be the last cut");
     refused(grid, {block_cyclic{0, 2}, block_cyclic{0, 1}},
-            "'A': axis 0: mesh axis 'q' cuts blocks that mesh axis 'p' has dealt out; "
-            "block_cyclic is the last cut of an axis");
+            "'A': axis 0: mesh axis 'q' cuts an axis that mesh axis 'p' has cut into cyclic "
+            "blocks; block_cyclic must be the last cut");
     refused(grid, {strided_shard{0}, block_cyclic{0, 1}},
-            "'A': axis 0: mesh axis 'p' cuts blocks that mesh axis 'q' has dealt out; "
-            "block_cyclic is the last cut of an axis");
+            "'A': axis 0: mesh axis 'p' cuts an axis that mesh axis 'q' has cut into cyclic "
+            "blocks; block_cyclic must be the last cut");
     refused(grid, {block_cyclic{0, 0}, replicate{}},
-            "'A': axis 0: mesh axis 'p' deals out blocks of 0 elements; at least 1 is needed");
+            "'A': axis 0: mesh axis 'p' has blocks of 0 elements; at least 1 is needed");
     for (index_t const first : {-1, 2})
         refused(grid, {block_cyclic{0, 1, first}, replicate{}},
                 "'A': mesh axis 'p' has the coordinates 0 to 1, not " + std::to_string(first));
@@ -161,8 +161,8 @@ BOOST_AUTO_TEST_CASE(blocks_are_the_last_cut_of_an_axis) {
     BOOST_CHECK_EXCEPTION(
         check(sharding_of("A", data_type::f32, blocks, flat_sharing{.axes = 2, .slices = {}})),
         error,
-        says(errc::bad_layout, "'A': axis 0: blocks of 2 elements are dealt out, so 2 ranks cannot "
-                               "share them in flat slices"));
+        says(errc::bad_layout,
+             "'A': axis 0: 2 ranks cannot divide cyclic blocks of 2 elements into flat slices"));
 }
 
 BOOST_AUTO_TEST_CASE(cyclic_shards_have_texts) {

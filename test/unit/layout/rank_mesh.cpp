@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_list_that_does_not_fit_is_refused) {
         rank_mesh({{"tp", 3}}, {1, 2}), error,
         says(errc::bad_layout, "the mesh tp=3 has 3 places, but 2 ranks are listed"));
     BOOST_CHECK_EXCEPTION(rank_mesh({{"tp", 3}}, {1, 2, 1}), error,
-                          says(errc::bad_layout, "the mesh tp=3 has rank 1 at two places"));
+                          says(errc::bad_layout, "the mesh tp=3 lists rank 1 twice"));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_are_not_listed_hold_nothing) {

@@ -72,8 +72,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_fully_sharded_is_refused) {
     mesh const ranks{{"dp", 4}};
     refused_shard({ranks, {replicate{}}, {}}, 0,
                   "a scalar cannot be fully sharded; give it one axis of extent 1");
-    refused_shard({ranks, {shard{0}}, {8}}, 0,
-                  "mesh axis 'dp' shards fully, so it must replicate, not shard 0");
+    refused_shard(
+        {ranks, {shard{0}}, {8}}, 0,
+        "cannot fully shard over mesh axis 'dp': its placement must be replicate, not shard 0");
     refused_shard({ranks, {replicate{}}, {8, 6}}, 1,
                   "axis 1: mesh axis 'dp' cannot cut the extent 6 into 4 equal parts; use a ceil "
                   "split or give sizes");

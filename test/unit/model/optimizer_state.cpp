@@ -153,12 +153,11 @@ BOOST_AUTO_TEST_CASE(state_is_described_by_the_memory_of_its_parameter) {
 BOOST_AUTO_TEST_CASE(state_of_memory_that_is_no_parameter_or_two_is_refused) {
     parameters_in_memory memory;
     BOOST_CHECK_EXCEPTION(memory.state_at(1, {.suffix = ".m"}), error,
-                          mentions(errc::unknown_key,
-                                   "the state '*.m': no parameter begins at the address that is "
-                                   "given, which is inside of 'w'; give"));
+                          mentions(errc::unknown_key, "the state '*.m': no parameter begins at the "
+                                                      "given address, which is inside 'w'; pass"));
     BOOST_CHECK_EXCEPTION(
         memory.state_at(15, {.suffix = ".m"}), error,
-        mentions(errc::unknown_key, "address that is given; give the parameters' own memory"));
+        mentions(errc::unknown_key, "given address; pass the parameter's own address"));
     BOOST_CHECK_EXCEPTION(state_of(memory.all, nullptr, {.suffix = ".m"}), error,
                           mentions(errc::unknown_key,
                                    "the state '*.m' of a parameter at a null address: a "

@@ -172,9 +172,10 @@ BOOST_AUTO_TEST_CASE(memory_may_be_used_and_freed_while_it_is_taken) {
 }
 
 BOOST_AUTO_TEST_CASE(sizes_that_no_memory_has_are_errors) {
-    BOOST_CHECK_EXCEPTION(prefaulted_memory(-1), error,
-                          says(errc::usage, "fresh memory of -1 bytes; it must be 0 or more, and "
-                                            "less than 2^62"));
+    BOOST_CHECK_EXCEPTION(
+        prefaulted_memory(-1), error,
+        says(errc::usage,
+             "cannot provide -1 bytes of memory; the number must be from 0 to 2^62 - 1"));
     BOOST_CHECK_THROW(prefaulted_memory{std::numeric_limits<index_t>::max()}, error);
     BOOST_CHECK_THROW(prefaulted_memory(index_t{1} << 61), error); // more than addresses
     prefaulted_memory small(1000);

@@ -92,19 +92,19 @@ BOOST_AUTO_TEST_CASE(a_plan_with_trees_that_are_none_is_refused) {
     BOOST_TEST(fault_of([](plan&) {}) == "");
     for (std::uint32_t const branches : {0u, 3u, 0xffffffffu})
         BOOST_TEST(fault_of([&](plan& plan) { plan.trees.trees[0].branches = branches; }) ==
-                   "it has a tree of relays with no branches, or more than takers");
+                   "it has a relay tree with no branches, or with more branches than receivers");
     for (std::vector<holder_t> const& receivers :
          {std::vector<holder_t>{1, 1}, {1, 0}, {no_holder, 2}})
         BOOST_TEST(fault_of([&](plan& plan) { plan.trees.lists[0] = receivers; }) ==
-                   "it has a tree of relays with a holder twice, or with none");
+                   "it has a relay tree that lists a holder twice, or lists no_holder");
     BOOST_TEST(fault_of([](plan& plan) { plan.trees.trees[0].source = no_holder; }) ==
-               "it has a tree of relays with a holder twice, or with none");
+               "it has a relay tree that lists a holder twice, or lists no_holder");
     BOOST_TEST(fault_of([](plan& plan) { plan.trees.trees.push_back(plan.trees.trees[0]); }) ==
-               "it has a tree of relays twice");
+               "it has the same relay tree twice");
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_that_passes_on_what_does_not_come_is_refused) {
-    char const* const text = "it has a relay of what its input does not bring";
+    char const* const text = "it has a relay for elements that its input does not bring";
     BOOST_TEST(fault_of([](plan& plan) { plan.relays[1].input = 1; }) == text); // itself
     BOOST_TEST(fault_of([](plan& plan) { plan.relays[1].input = 2; }) == text); // nothing
     BOOST_TEST(fault_of([](plan& plan) { plan.relays[1].box = 6; }) == text);

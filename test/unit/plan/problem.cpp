@@ -133,20 +133,20 @@ BOOST_AUTO_TEST_CASE(scales_have_to_lie_beside_their_blocks) {
     std::string const expected =
         "'w': rank 1 holds [64:128, 0:256], whose scales are [0:1, 0:2] of 's', and of these only "
         "[1:2, 0:2]; along axis 0 cut 'w' and its scales between blocks of 128, or give each rank "
-        "the scales of every block that it has elements of: do not cut 's'";
+        "the scales of every block that it holds elements of: do not cut 's'";
     BOOST_TEST(first_apart(quarters) == "w: " + expected);
     BOOST_CHECK_EXCEPTION(check_scales(scaled(), layout_of(quarters)), error,
                           says(errc::bad_layout, expected));
     BOOST_TEST(first_apart({{rows_of_w(0, 128), rows_of_s(0, 2)}, {rows_of_w(128, 128)}}) ==
                "w: 'w': rank 1 holds [128:256, 0:256], whose scales are [1:2, 0:2] of 's', and "
                "none of these; along axis 0 cut 'w' and its scales between blocks of 128, or give "
-               "each rank the scales of every block that it has elements of: do not cut 's'");
+               "each rank the scales of every block that it holds elements of: do not cut 's'");
     // Columns of w, rows of the scales.
     BOOST_TEST(first_apart({{part("w", {256, 256}, {{0, 0}, {256, 128}}), rows_of_s(0, 1)},
                             {part("w", {256, 256}, {{0, 128}, {256, 128}}), rows_of_s(1, 1)}}) ==
                "w: 'w': rank 0 holds [0:256, 0:128], whose scales are [0:2, 0:1] of 's', and of "
                "these only [0:1, 0:2]; along axis 0 cut 'w' and its scales between blocks of 128, "
-               "or give each rank the scales of every block that it has elements of: do not cut "
+               "or give each rank the scales of every block that it holds elements of: do not cut "
                "'s'");
 }
 

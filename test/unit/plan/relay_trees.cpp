@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(trees_are_compared_by_who_is_in_them) {
 }
 
 BOOST_AUTO_TEST_CASE(receivers_that_are_not_in_the_list_are_refused) {
-    std::string const text = "a tree of relays with takers that its list does not have";
+    std::string const text = "a relay tree with receivers that are not in its list";
     BOOST_TEST(fault_of_runs(4, {{0, 4}, {3, 2}}) == "");
     BOOST_TEST(fault_of_runs(6, {{0, 5}}) == "");
     BOOST_TEST(fault_of_runs(7, {{0, 5}}) == text);
@@ -78,13 +78,13 @@ BOOST_AUTO_TEST_CASE(receivers_that_are_not_in_the_list_are_refused) {
 BOOST_AUTO_TEST_CASE(a_list_that_there_is_not_is_refused) {
     for (std::uint32_t const list : {1u, 0xffffffffu})
         BOOST_TEST(fault_of([&](relay_trees& trees) { trees.trees[0].list = list; }) ==
-                   "a tree of relays of a list that there is not");
+                   "a relay tree of a list that does not exist");
 }
 
 BOOST_AUTO_TEST_CASE(a_source_is_none_of_its_receivers) {
     for (holder_t const source : {10u, 12u, 14u, 15u, no_holder})
         BOOST_TEST(fault_of([&](relay_trees& trees) { trees.trees[0].source = source; }) ==
-                   "a tree of relays with a holder twice, or with none");
+                   "a relay tree that lists a holder twice, or lists no_holder");
     for (holder_t const source : {0u, 11u, 13u, 16u}) // some of them in the list
         BOOST_TEST(fault_of([&](relay_trees& trees) { trees.trees[0].source = source; }) == "");
 }
@@ -92,11 +92,11 @@ BOOST_AUTO_TEST_CASE(a_source_is_none_of_its_receivers) {
 BOOST_AUTO_TEST_CASE(a_list_has_each_holder_once) {
     for (holder_t const holder : {10u, 14u, no_holder})
         BOOST_TEST(fault_of([&](relay_trees& trees) { trees.lists[0][1] = holder; }) ==
-                   "a tree of relays with a holder twice, or with none");
+                   "a relay tree that lists a holder twice, or lists no_holder");
 }
 
 BOOST_AUTO_TEST_CASE(a_tree_that_is_there_twice_is_refused_whatever_its_list) {
-    std::string const text = "a tree of relays twice";
+    std::string const text = "the same relay tree twice";
     BOOST_TEST(fault_of([](relay_trees& trees) { trees.trees.push_back(trees.trees[0]); }) == text);
     BOOST_TEST(fault_of([](relay_trees& trees) {
                    trees.lists.push_back({14, 15, 10, 12});

@@ -127,7 +127,8 @@ BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_layout) {
 BOOST_AUTO_TEST_CASE(grids_that_contradict_themselves_are_refused) {
     BOOST_TEST(said_of(with_grid(5, two_axes)) == itself + "has shards of 'w' on 6 ranks of 5");
     BOOST_TEST(said_of(with_grid(6, {two_axes[0], {replicate{}, 3, 1}})) ==
-               itself + "has a grid of 3 groups of ranks, 1 rank apart, but a group has 2 ranks");
+               itself + "has a grid of 3 groups of 2 ranks, 1 rank apart; a grid has 2 or more "
+                        "groups that do not overlap, on ranks up to 2147483647");
     for (index_t const extent : {0L, 1L, -2L, 4294967295L})
         BOOST_TEST(
             said_of(with_grid(6, {{shard{0, even}, extent, 1}})).starts_with(itself + "has "),
@@ -155,30 +156,33 @@ BOOST_AUTO_TEST_CASE(lists_of_grids_that_contradict_themselves_are_refused) {
     BOOST_TEST(said_of_grids({shared({}), alone({2, 0})}) == "nothing was thrown");
     BOOST_TEST(said_of_grids({shared(flat_slices{3, 8}), alone({2, 0})}) == "nothing was thrown");
     BOOST_TEST(said_of_grids({shared(flat_slices{5, 8}), alone({2, 0})}) ==
-               itself + "has 12 elements from element 5 of a buffer on in 2 slices of 8");
+               itself +
+                   "has 2 slices of 8 elements that do not hold 12 elements from element 5 on");
     for (flat_slices const how : {flat_slices{-1, 8}, flat_slices{0, -8},
                                   flat_slices{0, std::numeric_limits<index_t>::max()}})
-        BOOST_TEST(said_of_grids({shared(how), alone({2, 0})})
-                       .starts_with(itself + "has 12 elements from element "));
+        BOOST_TEST(
+            said_of_grids({shared(how), alone({2, 0})}).starts_with(itself + "has 2 slices of "));
     BOOST_TEST(said_of_grids({shared({}, 1), alone({2, 0})}) ==
-               itself + "has flat slices along axis 1 of a grid, which has no copies there");
+               itself + "has flat slices along axis 1 of a grid; slices need axes of the grid that "
+                        "replicate, in ascending order");
     BOOST_TEST(said_of_grids({shared({}, 0, shard{0}), alone({2, 0})}) ==
-               itself + "has flat slices along axis 0 of a grid, which has no copies there");
+               itself + "has flat slices along axis 0 of a grid; slices need axes of the grid that "
+                        "replicate, in ascending order");
     BOOST_TEST(said_of_grids({alone({1, 0}), alone({2, 0})}) ==
                itself + "has grids of 'w' that share the elements [2:3, 0:6]");
     BOOST_TEST(said_of_grids({alone({3, 0})}) ==
                itself +
-                   "has a grid of shape [2, 6] at offset [3, 0], which leaves 'w', shape [4, 6]");
+                   "has a grid of shape [2, 6] at offset [3, 0], which exceeds 'w', shape [4, 6]");
     BOOST_TEST(said_of_grids({alone({0, 0}, {2})}) ==
                itself + "has a grid of shape [2] at offset [0, 0]");
     BOOST_TEST(said_of_grids({alone({std::numeric_limits<index_t>::max(), 0})}) ==
                itself + "has a grid of shape [2, 6] at offset [9223372036854775807, 0]");
-    BOOST_TEST(said_of_grids({}) == itself + "has a list of no grids");
+    BOOST_TEST(said_of_grids({}) == itself + "has an empty list of grids");
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_spread_in_no_way_is_refused) {
     BOOST_TEST(said_of(layout{1, {}, {{"w", data_type::i8, 0}}}) ==
-               itself + "has 'w' spread in way 0 of 0");
+               itself + "has 0 spreads, but 'w' names spread 0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

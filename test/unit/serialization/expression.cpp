@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(factors_that_are_joined_to_no_axes_are_refused) {
             expression_of(bytes_of(any_expression{{2}, data_type::f32, 1, {part}}));
         });
     };
-    std::string const expected = "corrupt_file: the archive of a expression contradicts itself: it "
-                                 "has factors [2] that are joined to no axes";
+    std::string const expected = "corrupt_file: the archive of a expression contradicts itself: "
+                                 "the factors [2] do not form the axes";
     // One axis of 2 elements whose only factor continues an axis before it.
     BOOST_TEST(fault_of({0, 1}) == expected);
     // A bit for a second factor that there is not.

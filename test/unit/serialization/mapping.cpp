@@ -99,15 +99,15 @@ BOOST_AUTO_TEST_CASE(pieces_that_are_not_those_of_their_tensors_are_refused) {
     wrong.source = 1;
     BOOST_TEST(fault_of({wrong}) == "corrupt_file: the archive of a mapping contradicts itself: it "
                                     "has a piece [0:6, 0:4] of 't' that "
-                                    "is of a source that there is not");
+                                    "has a source that does not exist");
     wrong = turned();
     wrong.source_offset = {0, 1};
     BOOST_TEST(fault_of({wrong}) == "corrupt_file: the archive of a mapping contradicts itself: it "
-                                    "has a piece [0:6, 0:4] of 't' that leaves its source");
+                                    "has a piece [0:6, 0:4] of 't' that exceeds its source");
     wrong = turned();
     wrong.target_offset = {1, 0};
     BOOST_TEST(fault_of({wrong}) == "corrupt_file: the archive of a mapping contradicts itself: it "
-                                    "has a piece [1:7, 0:4] of 't' that leaves the tensor");
+                                    "has a piece [1:7, 0:4] of 't' that exceeds the tensor");
     wrong = turned();
     wrong.stored = data_type::f64;
     wrong.casts = then({}, data_type::f64, data_type::f32);
@@ -135,20 +135,18 @@ BOOST_AUTO_TEST_CASE(pieces_that_are_no_boxes_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(pieces_that_leave_a_gap_or_overlap_are_refused) {
-    BOOST_TEST(fault_of({}) == "corrupt_file: the archive of a mapping contradicts itself: it has "
-                               "pieces of 't' that have the elements "
-                               "[0:6, 0:4] not exactly once");
+    BOOST_TEST(fault_of({}) == "corrupt_file: the archive of a mapping contradicts itself: the "
+                               "pieces of 't' do not cover elements [0:6, 0:4] exactly once");
     piece piece = turned();
     piece.target_offset = {2, 0};
     piece.source_offset = {0, 2};
     piece.extent = {4, 4};
-    BOOST_TEST(fault_of({piece}) == "corrupt_file: the archive of a mapping contradicts itself: it "
-                                    "has pieces of 't' that have the "
-                                    "elements [0:2, 0:4] not exactly once");
-    BOOST_TEST(
-        fault_of({turned(), piece}) ==
-        "corrupt_file: the archive of a mapping contradicts itself: it has pieces of 't' that have "
-        "the elements [2:6, 0:4] not exactly once");
+    BOOST_TEST(fault_of({piece}) ==
+               "corrupt_file: the archive of a mapping contradicts itself: the pieces of 't' do "
+               "not cover elements [0:2, 0:4] exactly once");
+    BOOST_TEST(fault_of({turned(), piece}) ==
+               "corrupt_file: the archive of a mapping contradicts itself: the pieces of 't' do "
+               "not cover elements [2:6, 0:4] exactly once");
 }
 
 BOOST_AUTO_TEST_CASE(an_order_of_axes_that_is_none_is_refused) {
@@ -163,8 +161,8 @@ BOOST_AUTO_TEST_CASE(an_order_of_axes_that_is_none_is_refused) {
     bytes[index] = 0x01;
     bytes[index + 1] = 0x01;
     BOOST_TEST(said([&] { from_bytes<mapping>(bytes); }) ==
-               "corrupt_file: the archive of a mapping contradicts itself: an order of 2 factors "
-               "names more than those");
+               "corrupt_file: the archive of a mapping contradicts itself: the order of 2 factors "
+               "names a factor that does not exist");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

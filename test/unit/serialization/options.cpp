@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_others) {
 BOOST_AUTO_TEST_CASE(a_set_is_everybody_or_a_list) {
     std::string const contradicts =
         "corrupt_file: the archive of a scope of a plan contradicts itself: it lists ";
-    BOOST_TEST(fault_of({true, {7}, {}}) == contradicts + "some holders of everybody");
+    BOOST_TEST(fault_of({true, {7}, {}}) == contradicts + "holders although it has all holders");
     BOOST_TEST(fault_of({false, {7, 7}, {}}) == contradicts + "holders out of order");
     BOOST_TEST(fault_of({false, {6, 7}, {}}) == "nothing was thrown");
     BOOST_TEST(said([] {

@@ -90,26 +90,26 @@ BOOST_AUTO_TEST_CASE(trees_with_receivers_that_their_list_does_not_have_are_refu
     plan wrong = relayed();
     wrong.trees.trees[4].runs.back().first = 4;
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
-                                  "a tree of relays with takers that its list does not have");
+                                  "a relay tree with receivers that are not in its list");
 }
 
 BOOST_AUTO_TEST_CASE(numbers_beyond_what_the_plan_has_are_refused) {
     plan wrong = made();
     wrong.transfers[0].target_key = 3;
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
-                                  "a transfer with a target that there is not");
+                                  "a transfer with a target that does not exist");
     wrong = made();
     wrong.transfers[0].cut = 1000;
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
-                                  "a transfer with a cut that there is not");
+                                  "a transfer with a cut that does not exist");
     wrong = made();
     wrong.transfers[0].chain = 9;
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
-                                  "a transfer with a chain of casts that there is not");
+                                  "a transfer with a cast chain that does not exist");
     wrong = made();
     wrong.transfers[0].source_key = 2;
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
-                                  "a transfer with a source that there is not");
+                                  "a transfer with a source that does not exist");
     wrong = made();
     wrong.pattern_of[2] = 2;
     BOOST_TEST(fault_of(wrong) ==
@@ -128,9 +128,9 @@ BOOST_AUTO_TEST_CASE(transfers_that_cannot_be_run_are_refused) {
                                   "a holder, or a holder without a source");
     wrong = made();
     wrong.target_dtypes[0] = data_type::f64;
-    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
-                                  "a transfer with casts that do not "
-                                  "lead to the target's data type");
+    BOOST_TEST(fault_of(wrong) ==
+               "corrupt_file: the archive of a plan contradicts itself: it has "
+               "a transfer with casts that do not end in the target's data type");
     wrong = made();
     std::swap(wrong.transfers.front(), wrong.transfers.back());
     BOOST_TEST(
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(cuts_that_are_no_boxes_are_refused) {
     wrong.patterns.emplace_back(1u);
     wrong.patterns[0].push_back({permutation::identity(1), {0}, {0}, {-1}});
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
-                                  "factors [-1] that are not extents");
+                                  "factors [-1] that are not valid extents");
     index_t const large = index_t{1} << 32;
     wrong.patterns[0] = pattern(2);
     wrong.patterns[0].push_back({permutation::identity(2), {0, 0}, {0, 0}, {large, large}});

@@ -200,8 +200,8 @@ BOOST_AUTO_TEST_CASE(rules_that_make_no_sense_are_refused) {
     };
     refuses({.last = -1}, "-1");
     refuses({.best = -2, .by = "loss"}, "-2");
-    refuses({.best = 1}, "by which number");
-    refuses({.by = "loss"}, "how many");
+    refuses({.best = 1}, "retention::best needs retention::by");
+    refuses({.by = "loss"}, "retention::by, 'loss', needs retention::best");
     refuses({.best = 1, .by = "los"}, "no checkpoint has a number 'los'; their numbers are 'loss', "
                                       "'step'");
     BOOST_CHECK_EXCEPTION(judge(three, {.best = 1, .by = "loss"}), error,

@@ -268,8 +268,8 @@ BOOST_AUTO_TEST_CASE(elements_that_do_not_come_back_are_found) {
     t.seen = const_tensor_view{other.data(), data_type::u8, {2}, {1}};
     BOOST_CHECK_EXCEPTION(
         testing::detail::check_moves(t), error,
-        says(errc::usage, "check_adapter: redistribute: of a tensor of uint8 [2], element [1] is "
-                          "another one after it was moved in and out"));
+        says(errc::usage, "check_adapter: redistribute: of a tensor of uint8 [2], element [1] has "
+                          "another value after it was moved in and out"));
 }
 
 BOOST_AUTO_TEST_CASE(a_data_type_known_at_run_time_has_to_be_given) {

@@ -111,7 +111,7 @@ inline least_time least_time_out(plan_flows const& flows, network const& over, h
     keep_longest(longest,
                  static_cast<double>(best.sender().bound) *
                      seconds_per_byte(over.link.rank_bytes_per_second),
-                 latency, [] { return "the ways of ranks out of their nodes"; });
+                 latency, [] { return "the links of ranks out of their nodes"; });
     keep_longest(longest,
                  static_cast<double>(best.link().bound) *
                      seconds_per_byte(over.link.node_bytes_per_second),
@@ -143,11 +143,12 @@ RESHARD_DECL least_time least_time_of(plan_flows const& relayed, network const& 
             node += alone;
             alone.entering = 0; // other ranks may receive it for this rank
             keep_longest(longest, least_of_both(alone, of_rank), 0,
-                         [&] { return "what rank " + std::to_string(i) + " gets"; });
+                         [&] { return "the bytes that rank " + std::to_string(i) + " receives"; });
         }
         if (node.ranks > 0)
             keep_longest(longest, least_of_both(node, seconds_of_node(over, node.ranks)), 0, [&] {
-                return "what node " + std::to_string(first / over.ranks_per_node) + " gets";
+                return "the bytes that node " + std::to_string(first / over.ranks_per_node) +
+                       " receives";
             });
     }
     return longest;

@@ -162,7 +162,7 @@ inline vector<simulated_flow> flows_by_pair(plan_flows const& flows, bool has_ru
 
 RESHARD_DECL std::string name(simulation::link const& link) {
     constexpr std::string_view names[] = {"the memory of rank ",   "the memory of node ",
-                                          "the way of rank ",      "the way of rank ",
+                                          "the link of rank ",     "the link of rank ",
                                           "the link out of node ", "the link into node ",
                                           "the link out of rack ", "the link into rack "};
     std::string const text =

@@ -177,7 +177,7 @@ inline void warn_of_joined(macro_context& context, vector<statement> const& stat
         if (text_span const where = statements[i].where;
             where.last > where.first && where.first == statements[i - 1].where.last)
             context.warn(statements[i], "joined", {},
-                         "this statement is on the line of another one, as if a comma was missing "
+                         "this statement shares a line with another one, as if a comma was missing "
                          "in a list of texts; write it on its own line");
 }
 

@@ -175,8 +175,8 @@ private:
                             is_cast ? "cast"
                             : step  ? step->word
                                     : "statement",
-                            " is unknown; a target that names '", key,
-                            "' says it, or tensors like those that the program read (option like)",
+                            " is unknown; give a target that lists '", key,
+                            "', or tensors like those that the program read (option like)",
                             is_cast && step ? other_cast(*step) : std::string()),
                       step ? step->where : by->where, key});
     }
@@ -239,8 +239,8 @@ private:
                     {errc::not_invertible,
                      words("'", key,
                            "' cannot be recovered: this statement removes it (option "
-                           "allow_removed), and its shape and data type are unknown; a target "
-                           "that names it says them, or tensors like those that the program "
+                           "allow_removed), and its shape and data type are unknown; give a target "
+                           "that lists it, or tensors like those that the program "
                            "read (option like)"),
                      code_.left(statement)[0].where, key});
         }

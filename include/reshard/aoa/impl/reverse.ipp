@@ -35,7 +35,7 @@ RESHARD_DECL lost_elements::lost_elements(vector<loss> const& losses) {
 RESHARD_DECL std::string lost_elements::describe(catalog_entry const& of) const {
     auto const match = by_key_.find(of.key);
     if (match == by_key_.end()) // for example if a type cannot be cast back
-        return "; nothing of it is lost, but no statement that can be undone has all of it";
+        return "; no element is lost, but no reversible statement has all of them";
     loss const& loss = *match->second;
     if (loss.type == loss::kind::removed)
         return {};

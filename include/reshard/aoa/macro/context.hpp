@@ -191,8 +191,8 @@ inline std::string_view side_name(macro_context const& context, bool left) {
 /// program runs backwards, they are the keys that it read.
 inline std::string_view unknown_keys_text(macro_context const& context) {
     return context.options.reverse
-               ? "that the program read, which are unknown; a target that names them says them, or "
-                 "tensors like those that it read (option like)"
+               ? "that the program read, which are unknown; give a target that lists them, or "
+                 "tensors like those that the program read (option like)"
                : "of the target, but the target is not known";
 }
 

@@ -181,7 +181,7 @@ RESHARD_DECL std::string copies_differ(relation const& copied, index_vector cons
                      ", but the program joins their parameters, and the result has one number; "
                      "add a statement that takes it from one of them, and remove the other:  '",
                      copied.companion, "' -> _");
-    return words("'", copied.companion, "' is said to be a copy of '", copied.key,
+    return words("'", copied.companion, "' is declared as a copy of '", copied.key,
                  "', but differs from it: element ", index, " is ", copy, " and ", key,
                  "; make them equal, or take '", copied.key,
                  "' without comparing (option take_first)");

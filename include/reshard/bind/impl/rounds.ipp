@@ -195,18 +195,17 @@ private:
 inline void check_rounds(source_tensors const& have, target_tensors const& want,
                          options const& options) {
     if (!want.layout || !want.tensors.empty())
-        fail(errc::usage, "options.memory makes the targets in rounds, but ", want.tensors.size(),
-             " are given; give the layout of the targets alone");
+        fail(errc::usage, "options.memory allocates the targets, but the call gives ",
+             counted(want.tensors.size(), "tensor"), "; pass only the layout of the targets");
     if (options.between_nodes.has_relays())
-        fail(errc::usage, "a redistribution in rounds passes nothing on; leave relays() out of "
-                          "options.between_nodes, or leave options.memory out");
+        fail(errc::usage, "rounds do not support relays(); remove it from options.between_nodes, "
+                          "or remove options.memory");
     if (have.arena || want.arena)
         fail(errc::usage, "a redistribution in rounds moves ",
              counted(have.tensors.size(), "source"),
              " in messages; leave the arena out, or options.memory");
     if (options.cache)
-        fail(errc::usage, "the plans of rounds are not kept; leave options.cache out, or "
-                          "options.memory");
+        fail(errc::usage, "plans of rounds cannot be cached; omit options.cache or options.memory");
 }
 
 inline std::unique_ptr<job_state> prepare_rounds(any_group const& ranks, round_call call,

@@ -111,9 +111,9 @@ inline void check_sets(vector<target_tensors> const& sets) {
     for (target_tensors const& set : sets) {
         tensors.push_back(set.tensors);
         if (set.tensors.descriptors() != sets[0].tensors.descriptors())
-            fail(errc::bad_layout, "the second set of tensors has other shards than the first, ",
-                 set.tensors.size(), " and ", sets[0].tensors.size(),
-                 "; give the same ones in the same order");
+            fail(errc::bad_layout, "the two sets of tensors have different shards (",
+                 sets[0].tensors.size(), " and ", set.tensors.size(),
+                 "); give the same shards in the same order");
     }
     check_memory({}, tensors);
 }
@@ -203,8 +203,7 @@ RESHARD_DECL bool target_state::meet(seen_source const& source) {
         if (problem.code() == errc::io)
             return false;
         if (session_)
-            fail(problem.code(), path_.string(),
-                 ": another source has come, which does not fit: ", problem.what());
+            fail(problem.code(), path_.string(), ": the new source does not fit: ", problem.what());
         throw;
     }
     seat_ = {}; // freed before the memory that contains it
@@ -232,8 +231,8 @@ RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
 
 /// Explains why no version reaches the requested number although the source publishes.
 inline std::string counts_anew(std::uint64_t had) {
-    return words("; it starts to count again, and the source before had reached ", had,
-                 ": give it continue_numbering or versions_before");
+    return words("; the new source restarted its numbers, but the previous source had reached ",
+                 had, "; set continue_numbering or versions_before");
 }
 
 RESHARD_DECL seen_source target_state::look(std::uint64_t least, waiting& patience) {
@@ -277,10 +276,10 @@ inline seen_source always_overwritten(std::filesystem::path const& path, std::ui
                                       double seconds) {
     seen_source source;
     source.problem = encode(
-        error(errc::deadline, words(path.string(), ": ", times,
-                                    " versions were overwritten while they were read, within ",
-                                    seconds_text(seconds),
-                                    "; give the source a deadline that reading takes less than")));
+        error(errc::deadline,
+              words(path.string(), ": ", times,
+                    " versions were overwritten while they were read, within ",
+                    seconds_text(seconds), "; give the source a deadline longer than one read")));
     return source;
 }
 

@@ -18,8 +18,8 @@ namespace reshard::detail {
 
 RESHARD_DECL std::uint64_t version_behind(std::uint64_t version) {
     if (version >= last_version)
-        fail(errc::usage, "versions go up to ", last_version,
-             ", and the number before the next is ", version, "; give a lower versions_before");
+        fail(errc::usage, "version numbers end at ", last_version, ", and the last number was ",
+             version, "; give a lower versions_before");
     return version + 1;
 }
 

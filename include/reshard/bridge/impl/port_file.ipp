@@ -38,8 +38,8 @@ inline port_head head_in(std::filesystem::path const& path, std::string_view byt
              ": this is not a port file of a bridge; give the path that the source has");
     byte_reader from(bytes.substr(port_magic.size()), "port file");
     if (bytes.size() < port_head_bytes)
-        fail(errc::corrupt_file, path.string(), ": a port file that was cut short: it has ",
-             bytes.size(), " bytes, and its head alone ", port_head_bytes);
+        fail(errc::corrupt_file, path.string(), ": the port file is truncated: it has ",
+             bytes.size(), " bytes, but its head alone needs ", port_head_bytes);
     if (auto const format = from.get<std::uint64_t>(); format != port_format)
         fail(errc::unsupported, path.string(), ": a port file of format ", format,
              ", and this library has format ", port_format,
@@ -69,12 +69,12 @@ RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& pa
         return std::nullopt;
     port_head const head = head_of(path, *file);
     if (std::uint64_t const there = file->facts().bytes - port_head_bytes; there != head.bytes)
-        fail(errc::corrupt_file, path.string(), ": a port file that was cut short: it has ", there,
-             " bytes after its head, and should have ", head.bytes);
+        fail(errc::corrupt_file, path.string(), ": the port file is truncated: it has ", there,
+             " of ", head.bytes, " bytes after its head");
     port_bytes read{head, bytes_from(*file, port_head_bytes, head.bytes)};
     if (digest_of_bytes(read.content) != head.digest)
         fail(errc::corrupt_file, path.string(),
-             ": a port file that was damaged: its bytes do not have the digest that it names");
+             ": the port file is damaged: its bytes do not match its digest");
     return read;
 }
 

@@ -35,7 +35,7 @@ RESHARD_DECL void bridge_session::open_source() {
     control_ = shared_segment::open(content_.control.address, content_.control.bytes);
     if (control_.bytes() < static_cast<index_t>(sizeof(control_block)) ||
         control().token.load() != token_)
-        fail(errc::io, "the shared memory of the source is another one than its port file says");
+        fail(errc::io, "the source's shared memory does not match its port file");
     segments_.resize(content_.ranks.size());
 }
 

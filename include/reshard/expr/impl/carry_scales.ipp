@@ -75,7 +75,7 @@ private:
                 continue;
             std::string const& key = key_of(scaled.front()->tensor);
             add(output, errc::dtype_mismatch,
-                words("'", output.key, "' is to be ", output.value.dtype, ", and '", key,
+                words("'", output.key, "' is cast to ", output.value.dtype, ", but '", key,
                       "' has stored values of ", p.stored, " with scales, '",
                       key_of(scaled.front()->scales),
                       "', which a cast does not apply; omit the data type, or dequantise the "
@@ -242,7 +242,7 @@ private:
             if (p.casts.empty() || p.source != in_.number_of(scaled.scales) || is_number)
                 continue;
             add(scales, errc::dtype_mismatch,
-                words("'", scales.key, "' is to be ", scales.value.dtype, ", and '",
+                words("'", scales.key, "' is cast to ", scales.value.dtype, ", but '",
                       key_of(scaled.scales), "' has stored values of ", p.stored,
                       ", which belong to '", key_of(scaled.tensor),
                       "' as they are; omit the data type"));

@@ -126,19 +126,19 @@ RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
 inline char const* unfit_piece(piece const& part, expression const& output,
                                source_list const& sources) {
     if (!contains(whole(output.shape), part.target_box()))
-        return "leaves the tensor";
+        return "exceeds the tensor";
     if (result(part.stored, part.casts) != output.dtype)
         return "has another data type than the tensor";
     if (part.source == zero_source)
         return nullptr;
     if (part.source >= sources.size())
-        return "is of a source that there is not";
+        return "has a source that does not exist";
     mapping_source const source = sources[part.source];
     if (source.dtype != part.stored)
         return "has another data type than its source";
     if (source.shape.size() != part.source_offset.size() ||
         !contains(whole(source.shape), part.source_box()))
-        return "leaves its source";
+        return "exceeds its source";
     return nullptr;
 }
 
@@ -152,11 +152,10 @@ inline void check_pieces_of(mapping_output const& output, source_list const& sou
                  "' that ", fault);
     if (auto const fault =
             find_cover_fault(whole(output.value.shape), box_index(pieces.target_boxes())))
-        fail(errc::bad_layout, "it has pieces of '", output.key, "' that have the elements ",
-             fault->where, " not exactly once");
+        fail(errc::bad_layout, "the pieces of '", output.key, "' do not cover elements ",
+             fault->where, " exactly once");
     if (output.added && output.value != zeros(output.value.shape, output.value.dtype))
-        fail(errc::bad_layout, "it has '", output.key,
-             "' as a tensor that is added, with a source");
+        fail(errc::bad_layout, "'", output.key, "' is declared as added, but has a source");
 }
 
 } // namespace detail

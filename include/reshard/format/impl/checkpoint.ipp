@@ -129,9 +129,8 @@ inline std::string lost_part(file_store const& files, std::filesystem::path cons
         stem = stem.empty() ? part : stem;
         return !part.empty() && part == stem;
     });
-    return parts.empty()
-               ? ""
-               : stem + ".bin.index.json is missing, which says which tensors are in " + parts;
+    return parts.empty() ? ""
+                         : stem + ".bin.index.json is missing; it lists the tensors in " + parts;
 }
 
 /// Describes a directory that is not a checkpoint, and suggests another path.
@@ -235,8 +234,8 @@ inline void check_parts(opened_checkpoint const& opened) {
         for (checkpoint_tensor const& tensor : metadata.tensors)
             if (tensor.shards.size() > 1)
                 check_replicas(*opened.files, metadata, tensor,
-                               "; the files of all ranks should have the same there: leave it out "
-                               "(--without), or save it as a DTensor that says how it is cut");
+                               "; the files of all ranks should have equal elements there: omit it "
+                               "(--without), or save it as a DTensor, which states its cuts");
 }
 
 RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const> files,

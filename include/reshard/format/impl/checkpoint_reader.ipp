@@ -96,9 +96,9 @@ public:
         auto const save = header.metadata.find(std::string(save_id_name));
         saves_.push_back(save == header.metadata.end() ? "" : save->second);
         if (header.metadata.contains(std::string(delta_name)))
-            fail(errc::corrupt_file, path.string(), ": has only what changed in the save ",
+            fail(errc::corrupt_file, path.string(), ": has only the changes of the save ",
                  saves_.back(), "; open its directory, where ", save_record_name,
-                 " says which saves have the rest");
+                 " lists the saves that have the rest");
         if (part == unified_part::model)
             note_aliases(aliases_, header);
         note_fused(header, path);
@@ -195,7 +195,7 @@ public:
             "are not read and would be lost; to convert the rest alone, give its files in a "
             "separate directory";
         if (options_.from == "huggingface") { // only the model was requested
-            warn(directory, "not read, as the model alone is wanted: " +
+            warn(directory, "not read, because only the model was requested: " +
                                 first_and_more(result_.unread.front(), result_.unread.size()));
             result_.unread.clear();
         }
@@ -205,7 +205,7 @@ public:
     void find_older(std::filesystem::path const& directory) {
         auto const older = older_files(files_, directory);
         if (!older.empty())
-            warn(directory, "not read, for the Unified Checkpoint beside it counts: " +
+            warn(directory, "not read, because the Unified Checkpoint in the directory is used: " +
                                 first_and_more(older.front(), older.size()));
     }
 
@@ -234,8 +234,7 @@ public:
                            : ""));
         if (!without_master_.empty())
             warn(directory,
-                 "the optimizer's index says that there are master weights, but none is "
-                 "there of " +
+                 "the optimizer's index states master weights, but there are none for " +
                      first_and_more("'" + without_master_.front() + "'", without_master_.size()));
     }
 
@@ -287,8 +286,9 @@ private:
             [](safetensors_entry const& entry) { return entry.dtype == data_type::u16; });
         if (match != header.tensors.end())
             warn(result_.files.back().path,
-                 "'" + match->name + "' and others of U16 are bfloat16 if PaddleNLP wrote them, " +
-                     "and are read so with the directory of the model");
+                 "'" + match->name +
+                     "' and other U16 tensors are bfloat16 if PaddleNLP wrote them; " +
+                     "open the model's directory to read them as bfloat16");
     }
 
     /// All files of one save have the same text. Files that were collected from several saves

@@ -135,8 +135,8 @@ inline void check_source(file_store::file const& opened, recorded_file const& ex
     opened.read(8, std::as_writable_bytes(std::span(json)));
     std::uint64_t const digest = digest_of_bytes(std::as_bytes(std::span(json)));
     if (digest != expected.header_digest)
-        fail(errc::corrupt_file, noun, " is another one by now: its header has the digest ",
-             hex_text(digest), ", and had ", hex_text(expected.header_digest),
+        fail(errc::corrupt_file, noun, " was replaced: its header has the digest ",
+             hex_text(digest), ", but had ", hex_text(expected.header_digest),
              " when the delta was saved");
 }
 

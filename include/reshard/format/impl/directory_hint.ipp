@@ -214,8 +214,8 @@ inline std::string hint_of_entries(file_store const& files,
                    (others == 0   ? ""
                     : others == 1 ? ", or the other one"
                                   : ", or one of " + std::to_string(others) + " others") +
-                   (is_file && others > 0 ? "; if each has its parts of the same tensors, say "
-                                            "which with --source-layout FILE"
+                   (is_file && others > 0 ? "; if each has shards of the same tensors, describe "
+                                            "these with --source-layout FILE"
                                           : "");
     }
     return {};
@@ -302,8 +302,8 @@ inline std::string opened_part(file_store const& files, checkpoint_metadata cons
            "read; " +
            (has_whole ? "give the directory, " + around.string() + ", which has " + format->mark
             : part_of(is_part ? metadata.path : around)->is_of_ranks
-                ? "files of ranks that do not say which parts of the tensors they have are read "
-                  "with --source-layout FILE, which says it"
+                ? "describe which shards these files have in a layout file, and pass it with "
+                  "--source-layout FILE"
                 : "give the directory, with the index that lists all parts");
 } catch (error const&) {
     return {}; // a directory that cannot be listed must not prevent reading the file
@@ -333,7 +333,7 @@ inline std::string lost_index(vector<std::filesystem::path> const& paths) {
         return "this save of PaddlePaddle is not finished, or lost " + save +
                ".metadata, which lists the content of " + text + "; give another checkpoint";
     if (std::string const part = part_of_index(first); !part.empty())
-        return part + ".safetensors.index.json is missing, which says which tensors are in " + text;
+        return part + ".safetensors.index.json is missing; it lists the tensors in " + text;
     return {};
 }
 

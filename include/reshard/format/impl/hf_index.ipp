@@ -114,9 +114,10 @@ RESHARD_DECL std::map<std::string_view, index_keys> keys_by_file(hf_index const&
 
 RESHARD_DECL void check_lists_any(hf_index const& listed, std::string const& index) {
     if (listed.weight_map.empty())
-        fail(errc::corrupt_file, index,
-             ": the index lists no tensor, for its weight_map is empty; get the index again, or "
-             "give one of the files with tensors itself");
+        fail(
+            errc::corrupt_file, index,
+            ": the index lists no tensor, because its weight_map is empty; get the index again, or "
+            "give one of the files with tensors itself");
 }
 
 RESHARD_DECL index_difference compare_with_index(hf_index const& index, index_keys const& keys,
@@ -159,7 +160,7 @@ RESHARD_DECL void check_difference(index_difference const& difference, std::stri
 RESHARD_DECL std::string elsewhere_text(index_difference const& difference, std::string_view file) {
     return first_and_more("'" + *difference.elsewhere.begin() + "'", difference.elsewhere.size()) +
            (difference.elsewhere.size() == 1 ? " is" : " are") + " in " + std::string(file) +
-           " too; the index lists another file, which counts";
+           " too; the file that the index lists is read";
 }
 
 RESHARD_DECL std::string to_json(hf_index const& index) {

@@ -238,7 +238,7 @@ inline void check_memory(std::string_view text, std::string_view file) {
     auto const values = static_cast<std::uint64_t>(std::ranges::count(text, ','));
     if (values * a_value > few + a_byte * text.size())
         fail(errc::limit_exceeded, file, ": ", values, " values in ", text.size(),
-             " bytes would take more memory than such a file is worth; was it damaged?");
+             " bytes would need too much memory; is the file damaged?");
 }
 
 RESHARD_DECL boost::json::value parse_json(std::string_view text, std::string_view file,

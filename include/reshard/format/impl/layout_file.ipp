@@ -177,9 +177,9 @@ RESHARD_DECL rank_files read_rank_files(std::filesystem::path const& path) {
     for (layout_rule const& rule : result.rules.rules)
         for (placement const& cut : rule.placements)
             if (cut.type == placement::kind::cyclic)
-                root.at("rules").refuse("rule '" + rule.match.text() +
-                                        "' deals out blocks, with which files of ranks are not "
-                                        "read; use split");
+                root.at("rules").refuse(
+                    "rule '" + rule.match.text() +
+                    "' uses cyclic blocks, which files of ranks cannot have; use split");
     return result;
 }
 

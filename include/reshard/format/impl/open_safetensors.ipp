@@ -161,8 +161,8 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
          ", so the position of its tensors is not known; there ",
          paths.size() == 1 ? "is " : "are ", counted(paths.size(), "safetensors file"), " and no ",
          hf_index_name, "; ",
-         is_part ? "by their names they are of ranks, and say nothing of their parts: write which "
-                   "parts they have into a file and give it with --source-layout FILE"
+         is_part ? "their names are those of files of ranks, which do not describe their shards: "
+                   "describe them in a layout file, and pass it with --source-layout FILE"
          : paths.size() == 1 ? "give the file itself"
                              : "give one of them itself, if each is a separate model");
 }

@@ -84,13 +84,14 @@ inline std::string placeholders(checkpoint_metadata const& metadata) {
             empty.push_back(&tensor);
     if (empty.empty())
         return {};
-    return words(
-        metadata.path.string(), ": ", first_and_more("'" + empty.front()->key + "'", empty.size()),
-        empty.size() == 1 ? " has" : " have", " no elements (shape ",
-        index_vector(empty.front()->shape),
-        "): ZeRO stage 3 leaves parameters so that were not gathered; if this is one, save "
-        "with stage3_gather_16bit_weights_on_model_save, or convert the whole checkpoint by "
-        "zero_to_fp32.py or ds_to_universal.py of DeepSpeed");
+    return words(metadata.path.string(), ": ",
+                 first_and_more("'" + empty.front()->key + "'", empty.size()),
+                 empty.size() == 1 ? " has" : " have", " no elements (shape ",
+                 index_vector(empty.front()->shape),
+                 "): ZeRO stage 3 leaves out the elements of parameters that were not gathered; if "
+                 "it did so here, save with stage3_gather_16bit_weights_on_model_save, or convert "
+                 "the whole checkpoint by "
+                 "zero_to_fp32.py or ds_to_universal.py of DeepSpeed");
 }
 
 /// The first few keys, and the number of other keys.

@@ -149,7 +149,7 @@ inline vector<std::filesystem::path> parts_with(std::filesystem::path const& pat
 
 /// The advice for files of ranks that do not describe their layout.
 inline constexpr std::string_view source_layout_advice =
-    "do not say which parts of the tensors they have; write that into a file and give it with "
+    "do not describe their shards; describe these in a layout file, and pass it with "
     "--source-layout FILE";
 
 /// `model` for `model-00001-of-00002.safetensors`; empty for any other name.

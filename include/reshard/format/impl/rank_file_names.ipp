@@ -271,9 +271,10 @@ public:
 
     vector<rank_file> find(file_store const& files) const {
         if (files.find(path_) != file_store::kind::directory)
-            fail(files.find(path_) == file_store::kind::nothing ? errc::missing_file : errc::usage,
-                 path_.string(), ": ", description_.rules.file,
-                 " describes files in a directory, and this is none; give the directory");
+            fail(
+                files.find(path_) == file_store::kind::nothing ? errc::missing_file : errc::usage,
+                path_.string(), ": ", description_.rules.file,
+                " describes files in a directory, but this is not a directory; give the directory");
         vector<std::string> const names = file_lister(files, pattern_.depth()).list(path_);
         vector<rank_file> rank_files;
         for (std::string const& name : names)

@@ -175,8 +175,7 @@ public:
             fail(errc::bad_layout, rules_.file, ": rule '", rule->match.text(), "': fused is ",
                  rule->fused, ", and axis ", axis, " of '", row.key, "' has ", extent,
                  " elements on ", blocks,
-                 " ranks, which do not divide so; mend fused, or leave it "
-                 "out");
+                 " ranks, which cannot be divided in this way; correct fused, or omit it");
         return fused_tensor{axis, blocks, words("fused, sizes=\"", sizes, "\", axis=", axis)};
     }
 
@@ -260,7 +259,7 @@ private:
         if (!region && element_count(shape) == 0)
             return;
         if (!region)
-            refuse(tensor, words(rules_.file, " places nothing of it on this rank"));
+            refuse(tensor, words(rules_.file, " places no shard of it on this rank"));
         if (region->shape != shape)
             refuse_shape(tensor, row, *region);
         for (checkpoint_shard shard : tensor.local.shards) {

@@ -49,7 +49,7 @@ public:
         std::string const digest = hex_text(digest_.take());
         if (tail_ != std::string(record_digest_name) + digest + std::string(record_end))
             fail(errc::corrupt_file, file, ": the record was changed: its bytes have the digest ",
-                 digest, ", and its last line gives another one");
+                 digest, ", but its last line states another digest");
     }
 
 private:

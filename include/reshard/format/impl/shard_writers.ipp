@@ -181,12 +181,12 @@ RESHARD_DECL vector<saved_object> objects_beside(layout const& target,
         if (object.is_whole)
             continue;
         if (!keys.insert(object.key).second)
-            fail(errc::usage, "two values that are not tensors are to be written as '", object.key,
+            fail(errc::usage, "two values that are not tensors have the key '", object.key,
                  "'; give one of them another key");
         if (target.find(object.key))
             fail(errc::usage, "'", object.key,
-                 "' is a value that is not a tensor, and a tensor is to be written under that key; "
-                 "give it another one");
+                 "' is the key of a value that is not a tensor, and of a tensor; give one of them "
+                 "another key");
         objects.push_back(object);
     }
     return objects;

@@ -134,7 +134,7 @@ private:
         auto const parts = parts_of(values_.object(encoded, noun).arguments, 2, encoded, noun);
         if (!encoded_)
             fail(errc::unsupported, values_.file(), ": ", noun,
-                 ": its elements are text, as protocol 2 has them; save it with protocol 4");
+                 ": its elements are text, in the encoding of protocol 2; save it with protocol 4");
         if (values_.text(parts[1], noun) != "latin1")
             values_.refuse(noun + ": the encoding of its elements", parts[1], "'latin1'");
         return encoded_->add(values_, parts[0], needed, noun);

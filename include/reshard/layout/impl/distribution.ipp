@@ -34,12 +34,12 @@ RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& rank
         return axis + name + " has " + counted(fault.there, "rank") + ", but " +
                counted(fault.wanted, "size");
     case kind::block:
-        return axis + name + " deals out blocks of " + counted(fault.wanted, "element") +
-               "; at least " + there + " is needed";
+        return axis + name + " has blocks of " + counted(fault.wanted, "element") + "; at least " +
+               there + " is needed";
     case kind::dealt_out:
-        return axis + name + " cuts blocks that mesh axis '" +
+        return axis + name + " cuts an axis that mesh axis '" +
                std::string(ranks.axes()[static_cast<std::size_t>(fault.there)].name()) +
-               "' has dealt out; block_cyclic is the last cut of an axis";
+               "' has cut into cyclic blocks; block_cyclic must be the last cut";
     case kind::negative_size: return axis + name + " has a size of " + wanted;
     default:
         return axis + name + " has sizes that sum to " + wanted + ", not to the extent " + there;

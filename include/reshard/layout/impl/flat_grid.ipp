@@ -22,9 +22,9 @@ RESHARD_DECL index_t end_of_holders(grid_recipe const& grid) {
     for (held_axis const& axis : grid.axes) {
         if (axis.extent < 2 || axis.holder_stride <= last || axis.extent > most ||
             axis.holder_stride > most || axis.extent * axis.holder_stride > most)
-            fail(errc::bad_layout, "it has a grid of ", counted(axis.extent, "group"),
-                 " of ranks, ", counted(axis.holder_stride, "rank"), " apart, but a group has ",
-                 counted(last + 1, "rank"));
+            fail(errc::bad_layout, "it has a grid of ", counted(axis.extent, "group"), " of ",
+                 counted(last + 1, "rank"), ", ", counted(axis.holder_stride, "rank"),
+                 " apart; a grid has 2 or more groups that do not overlap, on ranks up to ", most);
         last += (axis.extent - 1) * axis.holder_stride;
     }
     return grid.first_holder + last + 1;
@@ -67,7 +67,7 @@ inline index_t count_sharing(shard_grid const& grid, vector<std::uint8_t> const&
         if (axes[i] >= grid.axes().size() || (i > 0 && axes[i] <= axes[i - 1]) ||
             grid.axes()[axes[i]].spread.cuts())
             fail(errc::bad_layout, "it has flat slices along axis ", axes[i],
-                 " of a grid, which has no copies there");
+                 " of a grid; slices need axes of the grid that replicate, in ascending order");
         count *= grid.axes()[axes[i]].extent;
     }
     return count;
@@ -81,8 +81,7 @@ RESHARD_DECL void validate(flat_recipe const& flat) {
         return;
     for (held_axis const& axis : flat.grid.axes)
         if (axis.spread.type == placement::kind::cyclic)
-            fail(errc::bad_layout, "it has flat slices of blocks that are dealt out (", axis.spread,
-                 ")");
+            fail(errc::bad_layout, "it has flat slices of cyclic blocks (", axis.spread, ")");
     shard_grid const grid(flat.grid);
     index_t const count = count_sharing(grid, flat.sharing->axes);
     index_t const elements = largest_box(grid);
@@ -91,13 +90,13 @@ RESHARD_DECL void validate(flat_recipe const& flat) {
     auto const [begin, length] = *flat.sharing->slices;
     if (begin < 0 || length < 0 || length > std::numeric_limits<index_t>::max() / count ||
         begin > count * length - elements)
-        fail(errc::bad_layout, "it has ", counted(elements, "element"), " from element ", begin,
-             " of a buffer on in ", count, " slices of ", length);
+        fail(errc::bad_layout, "it has ", count, " slices of ", counted(length, "element"),
+             " that do not hold ", counted(elements, "element"), " from element ", begin, " on");
 }
 
 RESHARD_DECL void validate(vector<flat_grid> const& grids) {
     if (grids.empty())
-        fail(errc::bad_layout, "it has a list of no grids");
+        fail(errc::bad_layout, "it has an empty list of grids");
     for (flat_grid const& flat_grid : grids)
         if (flat_grid.offset().size() != grids[0].offset().size())
             fail(errc::bad_layout, "it has a list of grids at offsets ", grids[0].offset(), " and ",

@@ -28,7 +28,7 @@ inline void check_apart(vector<flat_grid> const& grids, std::string const& key,
         if (grids[i].offset().size() != shape.size() ||
             !contains(whole(shape), position_of(grids[i])))
             fail(errc::bad_layout, "it has a grid of shape ", grids[i].grid().shape(),
-                 " at offset ", grids[i].offset(), ", which leaves '", key, "', shape ", shape);
+                 " at offset ", grids[i].offset(), ", which exceeds '", key, "', shape ", shape);
         for (std::size_t k = 0; k < i; ++k)
             if (auto const common = intersect(position_of(grids[i]), position_of(grids[k])))
                 fail(errc::bad_layout, "it has grids of '", key, "' that share the elements ",
@@ -94,8 +94,8 @@ RESHARD_DECL void validate(layout const& layout) {
     vector<std::string> names(layout.spreads.size(), "a tensor");
     for (tensor_layout const& tensor : layout.tensors)
         if (tensor.spread >= layout.spreads.size())
-            fail(errc::bad_layout, "it has '", tensor.key, "' spread in way ", tensor.spread,
-                 " of ", layout.spreads.size());
+            fail(errc::bad_layout, "it has ", detail::counted(layout.spreads.size(), "spread"),
+                 ", but '", tensor.key, "' names spread ", tensor.spread);
         else
             names[tensor.spread] = tensor.key;
     for (std::size_t i = 0; i < layout.spreads.size(); ++i)

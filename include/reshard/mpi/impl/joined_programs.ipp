@@ -81,9 +81,9 @@ inline joining_note wait_for_note(std::string const& file, std::uint64_t token, 
         if (note && (token == 0 || note->token == token))
             return *std::move(note);
         if (patience.is_over())
-            fail(errc::deadline, file, ": the other job has not come within ",
+            fail(errc::deadline, file, ": the other job did not arrive within ",
                  seconds_text(seconds),
-                 "; start both, with the same file, and one of them as the first");
+                 "; start both jobs with the same file, exactly one of them as the first");
     }
 }
 
@@ -99,7 +99,7 @@ inline bool can_join() {
 
 [[noreturn]] inline void fail_to_join(std::string const& file) {
     fail(errc::unsupported, file,
-         ": the launcher connects no jobs that were started apart; with "
+         ": the launcher cannot connect jobs that were started separately; with "
          "Open MPI start one `ompi-server -r URI`, and both jobs with "
          "`mpiexec --ompi-server file:URI`");
 }
@@ -109,8 +109,8 @@ inline std::string offer_port(std::string const& file, double seconds) {
     std::string const answer = file + ".answer";
     if (read_note(file))
         fail(errc::already_exists, file,
-             ": another job waits there as the first; let one of both be the second, or give "
-             "another path");
+             ": another job already waits at this path as the first; start one of the two as the "
+             "second, or give another path");
     static_cast<void>(note_in(answer)); // fails for a file that this job may not remove
     joining_note note{new_token(), {}, this_process()};
     char port[MPI_MAX_PORT_NAME] = {};
@@ -156,8 +156,8 @@ public:
               if (connected.stop_requested())
                   return;
               std::cerr << file
-                        << ": the other job has come, and MPI has not connected both within "
-                        << seconds_text(seconds) << "; this job ends, start both again"
+                        << ": the other job arrived, but MPI did not connect the two within "
+                        << seconds_text(seconds) << "; this job ends; start both again"
                         << std::endl;
               std::_Exit(EXIT_FAILURE);
           }) {}

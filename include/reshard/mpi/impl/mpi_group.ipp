@@ -99,9 +99,9 @@ RESHARD_DECL void wait_limit::give_up(double waited) const {
     std::string const missing = ranks_missing(heard);
     fail(errc::deadline, "rank ", world_.rank(), " of ", world_.size(), " waited ",
          static_cast<long>(waited * 1000), " ms for ",
-         missing.empty() ? "others, which have given up waiting"
-                         : "ranks that do not answer: " + missing +
-                               "; they are stopped, at work or in another call",
+         missing.empty() ? "ranks that have given up, too"
+                         : (missing.find(',') == missing.npos ? "rank " : "ranks ") + missing +
+                               ", which did not answer: stopped, busy, or in another call",
          "; end the job with MPI_Abort, and give options.deadline more time if it was short");
 }
 
@@ -259,8 +259,8 @@ RESHARD_DECL void mpi_group::fail_with_limits(detail::gathered_rows const& rows)
     std::size_t rank = 1;
     while (detail::row_at(rows, rank).limit == first)
         ++rank;
-    fail(errc::ranks_disagree, "rank 0 lets a call of MPI count up to ", first, ", and rank ", rank,
-         " up to ", detail::row_at(rows, rank).limit,
+    fail(errc::ranks_disagree, "rank 0 limits the count of an MPI call to ", first, ", but rank ",
+         rank, " to ", detail::row_at(rows, rank).limit,
          "; every rank must give mpi_group the same limit");
 }
 

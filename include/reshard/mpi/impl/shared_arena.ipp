@@ -33,8 +33,8 @@ RESHARD_DECL shared_arena::shared_arena(mpi_group const& world, index_t bytes,
     auto const problem = detail::attempt([&] {
         per_node = detail::ranks_per_node(options.ranks_per_node);
         if (bytes < 0 || per_node < 0)
-            fail(errc::usage, "an arena of ", bytes, " bytes over nodes of ", per_node,
-                 " ranks; neither may be negative");
+            fail(errc::usage, "an arena cannot have ", bytes, " bytes and ", per_node,
+                 " ranks per node; both must be 0 or more");
         static_cast<void>(detail::checked_add(bytes, 1 << 20, "the bytes of an arena"));
     });
     detail::agree_to_run(world, "make an arena", {"ranks_per_node", per_node}, problem);

@@ -113,8 +113,8 @@ RESHARD_DECL void prefaulted_memory::wait() {
 RESHARD_DECL std::size_t prefaulted_memory::sized(index_t bytes) {
     constexpr index_t books = detail::arena_resource::least_bytes;
     if (bytes < 0 || bytes > std::numeric_limits<index_t>::max() / 2)
-        fail(errc::usage, "fresh memory of ", bytes,
-             " bytes; it must be 0 or more, and less than 2^62");
+        fail(errc::usage, "cannot provide ", bytes,
+             " bytes of memory; the number must be from 0 to 2^62 - 1");
     return static_cast<std::size_t>(bytes + books);
 }
 

@@ -235,7 +235,7 @@ inline std::string cut_advice(relation const& scaled, std::size_t axis) {
                     form.count_of(axis) == 1 ? " belongs" : " belong", " to one element")
             : words("between blocks of ", form.block[axis]);
     return both + cuts +
-           ", or give each rank the scales of every block that it has elements of: " + text;
+           ", or give each rank the scales of every block that it holds elements of: " + text;
 }
 
 /// The first axis along which a box begins or ends inside a block, or axis 0.

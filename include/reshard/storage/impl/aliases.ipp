@@ -23,9 +23,9 @@ RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& layout) 
     for (auto const& [alias, key] : aliases) {
         if (aliases.contains(key) || is_metadata_name(alias) || alias.empty())
             fail(errc::bad_layout, "'", alias, "' cannot be another name of '", key, "': ",
-                 aliases.contains(key) ? "that is another name itself"
-                                       : "the metadata of files has it for something else",
-                 "; give it another one in save_options.aliases");
+                 aliases.contains(key) ? "the key is an alias itself"
+                                       : "the metadata of files reserves this name",
+                 "; change this entry of save_options.aliases");
         tensor_layout const* const tensor = layout.find(key);
         if (!tensor)
             fail(errc::unknown_key, "'", alias, "' is to be another name of '", key,

@@ -187,9 +187,10 @@ private:
             return std::nullopt;
         auto names = renamed(std::string(key.owner), texts->front());
         if (!names.empty() && count > 0 && names.size() != count)
-            fail(errc::unsupported, "'", object.key, "' says that it is '", texts->front(),
-                 "', and the program makes ", count, " of the former and ", names.size(),
-                 " of the latter; omit values that are not tensors (--no-objects)");
+            fail(errc::unsupported, "'", object.key, "' is an alias of '", texts->front(),
+                 "', but the program makes ", counted(count, "tensor"), " of the alias and ",
+                 names.size(), " of '", texts->front(),
+                 "'; omit values that are not tensors (--no-objects)");
         return names;
     }
 
@@ -199,8 +200,8 @@ private:
         auto const [match, is_new] = said_.try_emplace(added.key, from, added.archive);
         if (!is_new && match->second.second != added.archive)
             fail(errc::unsupported, "'", match->second.first, "' and '", from,
-                 "' are not equal, and the program makes one parameter of both, which can have one "
-                 "value only; omit values that are not tensors (--no-objects)");
+                 "' differ, but the program merges their parameters into one, which has one value; "
+                 "omit values that are not tensors (--no-objects)");
         if (is_new)
             objects.push_back(std::move(added));
     }

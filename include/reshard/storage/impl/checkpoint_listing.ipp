@@ -173,9 +173,9 @@ inline std::string reason_against(listed_save const& save) {
         text += "; and " + std::to_string(matches.size() - most) + " more";
     std::error_code problem;
     bool const is_one = std::filesystem::exists(directory / save_record_name, problem);
-    fail(errc::missing_file, directory.string(), ": no complete checkpoint is in this directory",
-         is_one ? ", which is one itself"
-                : (text.empty() ? ", nor anything else that is one" : "; found: " + text));
+    fail(errc::missing_file, directory.string(), ": this directory contains no complete checkpoint",
+         is_one ? "; it is a checkpoint itself"
+                : (text.empty() ? ", and no incomplete one" : "; found: " + text));
 }
 
 /// Completes the replacements of writers that died.

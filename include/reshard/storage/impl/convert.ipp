@@ -95,9 +95,10 @@ inline void check_held(checkpoint_metadata const& source) {
         at_path(source.path.string() + ": '" + std::string(tensor.key) + "'",
                 [&] { bytes = byte_count(element_count(shape), tensor.dtype); });
         if (static_cast<std::uint64_t>(bytes) > there)
-            fail(errc::not_covered, source.path.string(), ": '", tensor.key, "' is said to be ",
-                 shape, " of ", tensor.dtype, ", ", bytes, " bytes, and the shards of all tensors ",
-                 "have ", there, "; is a file missing, or are the metadata damaged?");
+            fail(errc::not_covered, source.path.string(), ": '", tensor.key,
+                 "': the metadata state the shape ", shape, " of ", tensor.dtype, " (", bytes,
+                 " bytes), but all files together have ", there,
+                 " bytes; is a file missing, or are the metadata damaged?");
     }
 }
 
@@ -266,7 +267,7 @@ std::unique_ptr<planned_conversion> plan_conversion(group auto const& world,
     opening.problem = attempt([&] {
         if (options.memory_budget < 1)
             fail(errc::usage, "options.memory_budget is ", options.memory_budget,
-                 " bytes; it must be 1 or more, of which less than a MiB counts as one");
+                 " bytes; give 1 or more; values below 1 MiB count as 1 MiB");
         work.plan_files(source, target, options);
         opening.fingerprint = conversion_fingerprint(work, source, options);
     });

@@ -35,7 +35,7 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
     files = store_of_checkpoint(std::move(files), path);
     metadata_ = open_in(*files, path, {});
     if (metadata_.save.empty())
-        fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it has no ",
+        fail(errc::unsupported, path.string(), ": cannot be the base of a delta: it has no ",
              save_record_name, "; save it whole first, as convert does");
     record_ = read_record_head(*files, path / save_record_name); // the record was checked above
     if (record_.save != metadata_.save)
@@ -43,8 +43,9 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
              metadata_.save, " while it was opened; try again when nothing writes it");
     if (std::ranges::any_of(metadata_.files,
                             [](checkpoint_file const& file) { return file.chunk_bytes == 0; }))
-        fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it was saved ",
-             "without digests, so what changed is not known");
+        fail(errc::unsupported, path.string(),
+             ": cannot be the base of a delta: it was saved without digests, so changes cannot be "
+             "found");
     std::filesystem::path const directory = real_path(path);
     directories_.try_emplace(record_.save); // its path relative to itself is empty
     for (recorded_file const& file : files_on_disk(record_))
@@ -69,8 +70,9 @@ inline file_descriptor shared_directory(std::filesystem::path const& path) {
         if (may_go_on && is_at(opened, path.string()))
             return opened;
     }
-    fail(errc::io, path.string(), ": a delta cannot refer to it, for another process has it ",
-         "locked; try again when that is done, or write all");
+    fail(errc::io, path.string(),
+         ": cannot be the base of a delta: another process has locked it; try again later, or omit "
+         "the base");
 }
 
 RESHARD_DECL void delta_base::hold() {
@@ -125,8 +127,8 @@ RESHARD_DECL void delta_base::add_source(std::filesystem::path const& directory,
     std::string const text = there.lexically_relative(target_).string();
     if (find_invalid_utf8(text) != text.size())
         fail(errc::usage, there.string(),
-             ": a delta cannot refer to it, for its path is not UTF-8, ",
-             "as all of a record is; rename it, or write all");
+             ": cannot be the base of a delta: its path is not UTF-8, which records require; "
+             "rename it, or omit the base");
     sources_.push_back({text, std::string(save), file});
 }
 

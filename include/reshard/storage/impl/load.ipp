@@ -125,8 +125,8 @@ inline void check_this_shard(checkpoint_metadata const& saved, checkpoint_tensor
              place_text(block, wanted.flat), " of ", wanted.global_shape, ", and rank ", me, " of ",
              saved.writers, " has saved ", had.empty() ? "nothing" : had, " of ",
              index_vector(tensor.shape),
-             "; this checkpoint is for the layout that was saved only "
-             "(write_options.this_layout_only): load it in that one, or convert it first");
+             "; this checkpoint can be loaded only in its own layout "
+             "(write_options.this_layout_only): use that layout, or convert it first");
     });
 }
 
@@ -137,9 +137,9 @@ inline void check_this_layout(checkpoint_metadata const& saved, layout const& wa
     if (saved.this_layout_only.empty())
         return;
     if (!program.is_by_name())
-        fail(errc::usage, "this checkpoint is for the layout that was saved only "
-                          "(write_options.this_layout_only), and a program makes other tensors of "
-                          "it; leave options.program out, or convert it first");
+        fail(errc::usage, "this checkpoint can be loaded only in its own layout "
+                          "(write_options.this_layout_only), not through a program; omit "
+                          "options.program, or convert it first");
     for (checkpoint_tensor const& tensor : saved.tensors)
         if (tensor_layout const* const same = wanted.find(tensor.key);
             same && !tensor.key.starts_with(common_prefix))
@@ -208,8 +208,7 @@ inline void check_load(checkpoint const& source, target_tensors const& want,
                                  : want.tensors;
     reshard::detail::check_memory({}, {&apart, 1});
     if (options.memory || options.cache)
-        fail(errc::usage, "a load of ", counted(want.tensors.size(), "tensor"),
-             " has no rounds and keeps no plans; leave options.memory and options.cache out");
+        fail(errc::usage, "load() does not support options.memory and options.cache; omit them");
     if (options.between_nodes.has_relays() &&
         (options.reads == file_reads::direct || source.is_mapped()))
         fail(errc::usage, "relays() passes on what one rank has read, and ",

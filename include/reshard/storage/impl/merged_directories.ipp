@@ -66,7 +66,7 @@ RESHARD_DECL std::map<std::string, merged_file> unite(std::filesystem::path cons
                 fail(errc::ranks_disagree, directory.string(), ": ", file.name,
                      " is not the same on rank ", merged_file.ranks.front(), " (",
                      first[file.name]->bytes, " bytes) and on rank ", rank, " (", file.bytes,
-                     " bytes); one of them is of another save, move it away there");
+                     " bytes); one of the two files belongs to another save; move that file away");
             merged_file.bytes = file.bytes;
             merged_file.ranks.push_back(static_cast<int>(rank));
         }
@@ -111,7 +111,7 @@ public:
     void read(std::uint64_t position, std::span<std::byte> target) const override {
         if (position + target.size() > present_.beginning.size())
             fail(errc::missing_file, name_, ": is on the machine of rank ", present_.ranks.front(),
-                 ", and not on this one; only a load brings it from there");
+                 ", and not on this one; only load() fetches it from there");
         std::memcpy(target.data(), present_.beginning.data() + position, target.size());
     }
 

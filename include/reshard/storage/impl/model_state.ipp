@@ -45,10 +45,10 @@ RESHARD_DECL bool is_sharded(model_state const& state) {
     auto const shard = std::ranges::find_if(state, is);
     auto const match = std::ranges::find_if_not(state, is);
     if (shard != state.end() && match != state.end())
-        fail(errc::usage, "a state of ", state.size(), " entries, of which ",
-             std::ranges::count_if(state, is), " are shards ('", shard->first,
-             "') and others are none ('", match->first,
-             "'), is neither sharded nor not; ask for the parts of it");
+        fail(errc::usage, "a state of ", state.size(), " entries has ",
+             counted(std::ranges::count_if(state, is), "shard"), " ('", shard->first,
+             "') and other entries ('", match->first,
+             "'), so it is not all sharded; check its entries separately");
     return match == state.end();
 }
 
@@ -88,7 +88,7 @@ inline std::size_t stored_bytes(layout const& stored, std::string const& key,
                                 std::string const& noun) {
     tensor_layout const* const tensor = stored.find(key);
     if (!tensor)
-        fail(errc::unknown_key, "has no ", noun, ", which would be '", key, "'",
+        fail(errc::unknown_key, "has no ", noun, " (key '", key, "')",
              did_you_mean_key(key, stored.tensors, &tensor_layout::key));
     index_vector const& shape = stored.shape_of(*tensor);
     if (tensor->dtype != data_type::u8 || shape.size() != 1)

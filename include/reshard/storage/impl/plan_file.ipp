@@ -30,9 +30,8 @@ RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t dig
     }
     if (kept.digest != digest)
         fail(errc::bad_layout, path.string(),
-             ": this is the plan of other layouts, of another program or of other options, with "
-             "digest ",
-             kept.digest, "; those at hand have digest ", digest, "; plan again");
+             ": this plan was made for other layouts, another program or other options (digest ",
+             kept.digest, "); the digest now is ", digest, "; plan again");
     return std::move(kept.whole);
 }
 

@@ -211,10 +211,10 @@ RESHARD_DECL void check_file_target(std::filesystem::path const& target,
     std::error_code ignored;
     if (std::filesystem::is_directory(target, ignored))
         fail(errc::usage, target.string(),
-             ": is a directory, which no file replaces; give the name of a file");
+             ": is a directory, and a file cannot replace it; give the name of a file");
     if (!format.is_file_name(target.extension().string()))
         fail(errc::usage, target.string(), ": does not end with ", endings_of(format),
-             ", by which such a file is recognised; add that");
+             "; add the ending, which readers need");
     std::filesystem::path const parent = directory_of(target);
     if (!format.plan && !std::filesystem::exists(target, ignored) && is_sharded_checkpoint(parent))
         fail(errc::already_exists, target.string(),

@@ -30,12 +30,12 @@ inline void check_rules_of(retention const& rules, vector<listed_save> const& sa
     for (auto const& [name, number] :
          {std::pair("last", rules.last), std::pair("best", rules.best)})
         if (number && *number < 0)
-            fail(errc::usage, "the number of the ", name, " that stay is ", *number,
-                 "; give 0 or more");
+            fail(errc::usage, "retention::", name, " is ", *number, "; give 0 or more");
     if (rules.best.has_value() == rules.by.empty())
-        fail(errc::usage, rules.by.empty() ? "the best are to stay, but by which number is not said"
-                                           : "the best by '" + rules.by +
-                                                 "' are to stay, but how many is not said");
+        fail(errc::usage, rules.by.empty()
+                              ? "retention::best needs retention::by, the name of a number"
+                              : "retention::by, '" + rules.by +
+                                    "', needs retention::best, the number of checkpoints to keep");
     if (!rules.best)
         return;
     std::set<std::string> known_names;

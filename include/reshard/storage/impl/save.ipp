@@ -59,12 +59,12 @@ inline void check_program_options(save_options const& options) {
     if (options.program.is_by_name())
         return;
     if (options.form == save_form::sharded)
-        fail(errc::usage, "save_options.program makes whole tensors, and shards are to be written; "
-                          "leave save_options.form out, or redistribute first");
+        fail(errc::usage, "save_options.program makes whole tensors, but save_options.form asks "
+                          "for shards; omit the form, or redistribute first");
     if (!options.aliases.empty())
         fail(errc::usage, "'", options.aliases.begin()->first,
-             "' is to be an alias, and with save_options.program the files have the names that it "
-             "makes; let the program make or remove that one, and leave the aliases out");
+             "': save_options.aliases cannot be combined with save_options.program; omit the "
+             "aliases, and let the program make or remove this name");
 }
 
 inline checkpoint_plan files_to_save(mapping const& program, layout const& layout,

@@ -103,15 +103,14 @@ std::map<std::string, double> numbers_of_first(group auto const& world,
 /// \throws error with errc::usage
 inline void check_async(int size, save_options const& options) {
     if (!options.program.is_by_name())
-        fail(errc::usage, "save_options.program: a save in the background has the tensors as they "
-                          "are; leave it out, or use save");
+        fail(errc::usage,
+             "save_options.program: save_async does not support it; omit it, or use save");
     if (options.cache)
-        fail(errc::usage, "save_options.cache: an async_saver keeps plans itself; leave it out");
+        fail(errc::usage, "save_options.cache: an async_saver keeps plans itself; omit it");
     if (options.writing.files && size > 1)
         fail(errc::usage,
-             "save_options.writing.files: in the background, one rank alone saves to "
-             "another place than the file system, and here are ",
-             size, "; leave it out, or use save");
+             "save_options.writing.files: async saves to a store of files support one rank, not ",
+             size, "; omit it, or use save");
 }
 
 /// Opens the temporary directory, so that this process notices when it is renamed.

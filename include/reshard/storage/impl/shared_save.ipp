@@ -69,7 +69,7 @@ inline void check_failures(shared_save const& save) {
                 note = content_from<failure_note>(read_text_file(path), "error of another rank");
             }))
             fail(errc::io, save.target.string(), ": rank ", rank,
-                 " could not write its part; its own error says why");
+                 " could not write its part; see the error of that rank");
         fail(static_cast<errc>(note->code), note->problem);
     }
 }

@@ -139,11 +139,11 @@ inline void check_single_file(std::optional<layout> const& wanted, write_options
         fail(errc::usage, "one file holds whole tensors, and a layout of shards is requested; omit "
                           "the layout, or write a directory");
     if (!options.numbers.empty())
-        fail(errc::usage, "one file has no record, which would have the number '",
-             options.numbers.begin()->first, "'; omit the numbers, or write a directory");
+        fail(errc::usage, "a single file cannot store the number '", options.numbers.begin()->first,
+             "'; omit the numbers, or write a directory");
     if (!options.program.empty())
-        fail(errc::usage, "one file has no record, which would have the program's text; leave "
-                          "that out, or write a directory");
+        fail(errc::usage,
+             "a single file cannot store the program's text; omit it, or write a directory");
 }
 
 /// True if each rank writes all shards that it holds.
@@ -157,11 +157,11 @@ inline void check_replicas_wanted(std::optional<layout> const& wanted,
     if (!writes_replicas(options))
         return;
     if (!wanted)
-        fail(errc::usage, "replicas are shards of a layout, and whole tensors are to be written; "
-                          "give a layout, or omit replicas");
+        fail(errc::usage, "replicas need a layout, but whole tensors are to be written; give a "
+                          "layout, or omit replicas");
     if (options.writer)
-        fail(errc::usage, "write_options.writer chooses who writes a replica, and with replicas "
-                          "each rank writes its own; leave one of them out");
+        fail(errc::usage,
+             "write_options.writer cannot be combined with write_options.replicas; omit one");
 }
 
 /// Refuses a `chunk_bytes` that would make files unreadable.
@@ -176,7 +176,7 @@ inline void check_chunk_bytes(write_options const& options) {
 inline void check_program(std::string const& program) {
     if (std::size_t const index = find_invalid_utf8(program); index != program.size())
         fail(errc::usage, "the program's text: byte ", index,
-             " is not UTF-8, as all of a record is; leave the program out, or convert its text");
+             " is not UTF-8, which records require; omit the program, or convert its text");
 }
 
 RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted) {
@@ -224,10 +224,9 @@ inline layout layout_of_whole(catalog const& tensors) {
 RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view format) {
     for (auto const& [key, result] : fused)
         if (result.blocks > 1 && format == "megatron_torch_dist")
-            fail(errc::unsupported, "'", key, "' is interleaved in ", result.blocks, " parts, and ",
+            fail(errc::unsupported, "'", key, "' is interleaved in ", result.blocks, " parts, but ",
                  format,
-                 " has tensors in their global order, which its readers cut themselves; write it "
-                 "without a layout, and its tensors are written in sequence");
+                 " needs contiguous tensors; write without a layout to store them contiguously");
 }
 
 /// Refuses keys, types and shapes that would make files unreadable, before anything is written.

@@ -199,8 +199,8 @@ private:
                             torch_extents(*values_, values_->member(chunk, "sizes", noun), noun)};
             check_in_tensor(tensor.shape, shard.region, values_->file() + ": " + noun);
             if (unplaced_shards_-- == 0) // checked before memory is allocated for all shards
-                refuse(noun, ": the shard at ", index_vector(shard.region.offset),
-                       " is one more than storage_data has places for");
+                refuse(noun, ": storage_data has no entry left for the shard at ",
+                       index_vector(shard.region.offset));
             tensor.shards.push_back(std::move(shard));
         }
     }
@@ -269,7 +269,7 @@ private:
 
     void set_transformed(entry const& item) {
         std::string const reason =
-            "is stored transformed (compressed, for one) by an extension, which is not read";
+            "was transformed by an extension, such as compression; this is not supported";
         if (item.is_object)
             result_.objects[item.number].opaque = reason;
         else

@@ -87,7 +87,7 @@ inline file_tensor tensor_of_safetensors(file_store::file const& file, std::stri
         index_vector const shape = shard.region.shape;
         return {shard.dtype, shape, {begin + shard.begin, row_major_strides(shape)}};
     }
-    fail(errc::corrupt_file, noun, ": tensor '", key, "' should be there, but is not");
+    fail(errc::corrupt_file, noun, ": tensor '", key, "' is missing");
 }
 
 /// Opens an item that has a value. The item is a file of torch.save.

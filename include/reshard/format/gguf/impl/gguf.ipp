@@ -282,9 +282,8 @@ private:
             check_padding(data + element->offset + *bytes, std::min(data + *next, bytes_), noun);
         }
         if (next && bytes_ > data && bytes_ - data > *next)
-            fail(errc::corrupt_file, name_, ": goes on for ", bytes_ - data - *next,
-                 " bytes after the ", counted(static_cast<index_t>(tensor_count_), "tensor"),
-                 " that it counts; was it damaged?");
+            fail(errc::corrupt_file, name_, ": has ", bytes_ - data - *next, " bytes after its ",
+                 counted(static_cast<index_t>(tensor_count_), "tensor"), "; is the file damaged?");
     }
 
     /// The size of a tensor in bytes; std::nullopt for a type with unknown blocks.

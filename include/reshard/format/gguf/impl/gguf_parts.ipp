@@ -34,8 +34,8 @@ public:
                  " there, by their names; give a directory with all of them, named as "
                  "m-00001-of-00003.gguf");
         if (parts_ > 1 && part.number() && *part.number() != added_)
-            fail(errc::corrupt_file, file, ": says that it is part ", *part.number() + 1, " of ",
-                 parts_, ", and its name says part ", added_ + 1);
+            fail(errc::corrupt_file, file, ": its metadata state part ", *part.number() + 1, " of ",
+                 parts_, ", but its name says part ", added_ + 1);
         ++added_;
         tensors_ += part.tensors();
         if (part.tensors_of_all())
@@ -93,8 +93,8 @@ inline vector<std::filesystem::path> gguf_parts(file_store const& files,
     std::size_t const total = std::strtoul(count.c_str(), nullptr, 10);
     std::size_t const own = std::strtoul(name.c_str() + stem.size() + 1, nullptr, 10);
     if (own < 1 || own > total)
-        fail(errc::corrupt_file, path.string(), ": by its name it is part ", own, " of ", total,
-             ", and parts are numbered from 1 to their count; give it the name that it had");
+        fail(errc::corrupt_file, path.string(), ": the name says part ", own, " of ", total,
+             ", but parts are numbered from 1 to their count; restore the original name");
     for (std::size_t i = 1; i <= total; ++i) {
         std::string const digits = std::to_string(i);
         std::string const number =

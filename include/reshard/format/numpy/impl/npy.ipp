@@ -40,10 +40,10 @@ RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr) {
 /// Advice for elements whose size is stated in the file, but not their type.
 inline std::string_view untyped_advice(std::string_view descr) {
     std::string_view const kind = descr.substr(std::min<std::size_t>(1, descr.size()));
-    return kind == "V2" ? ": so NumPy writes bfloat16, and does not say that it is; save it as "
+    return kind == "V2" ? ": NumPy writes bfloat16 in this way, without its name; save it as "
                           "float32 (`array.astype('float32')`), or in safetensors"
            : kind == "V1"
-               ? ": so NumPy writes floating-point numbers of 8 bits, and does not say which; save "
+               ? ": NumPy writes 8-bit floating-point types in this way, without their names; save "
                  "them as float32 (`array.astype('float32')`), or in safetensors"
                : "";
 }
@@ -219,9 +219,8 @@ public:
             return all_.add_opaque(key, "is not an array of NumPy");
         npy_array const array = read_npy(*file_, noun, where);
         if (array.is_of_objects())
-            return all_.add_opaque(key,
-                                   "is an array of Python objects, which are a pickle; nothing "
-                                   "of it was run");
+            return all_.add_opaque(
+                key, "is an array of Python objects, which are a pickle; nothing was executed");
         if (array.axes > max_ndim)
             return all_.add_unread(key, {}, why_too_many_axes(array.axes));
         if (auto const texts = texts_of(array, noun)) {

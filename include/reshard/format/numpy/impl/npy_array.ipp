@@ -195,8 +195,8 @@ inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64
     std::uint64_t const begin = 8 + length_bytes;
     constexpr std::uint64_t most = 1 << 20; // enough for the text of a few extents
     if (header > most || header > bytes - std::min(begin, bytes))
-        fail(errc::corrupt_file, noun, ": the header is said to have ", header, " bytes, of ",
-             bytes, " of the file; was it cut short?");
+        fail(errc::corrupt_file, noun, ": the header states ", header, " bytes, but the file has ",
+             bytes, "; was it cut short?");
     return {begin, begin + header};
 }
 

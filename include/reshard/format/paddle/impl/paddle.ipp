@@ -107,7 +107,7 @@ inline strided_bytes paddle_file::find(file_store::file const& file, shown_shard
     std::call_once(is_read, [&] { read(file); });
     auto const match = there.find(keys[number]);
     if (match == there.end())
-        fail(errc::corrupt_file, name, ": tensor '", keys[number], "' should be there, but is not");
+        fail(errc::corrupt_file, name, ": tensor '", keys[number], "' is missing");
     if (match->second.dtype != expected.dtype ||
         match->second.shape != index_vector(expected.shape))
         fail(errc::corrupt_file, name, ": tensor '", keys[number], "' is ", match->second.dtype,

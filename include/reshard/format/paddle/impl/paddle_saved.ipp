@@ -92,8 +92,8 @@ private:
         if (!pickled_.is_array(slice))
             values_.refuse(noun + ": '" + key + "'", slice, "an array");
         if (!slices_.insert(key).second)
-            fail(errc::corrupt_file, values_.file(), ": ", noun, ": its part '", key,
-                 "' is a part that was there before");
+            fail(errc::corrupt_file, values_.file(), ": ", noun, ": its slice '", key,
+                 "' occurs twice");
         return pickled_.array(slice, "'" + key + "'");
     }
 

@@ -82,7 +82,7 @@ RESHARD_DECL encoded_bytes::encoded_bytes(byte_run text, std::uint64_t bytes, st
 
 RESHARD_DECL void encoded_bytes::refuse(std::string_view problem) const {
     fail(errc::corrupt_file, what_, ": the text from byte ", text_.begin, " to ", text_.end, " ",
-         problem, ", and should be ", bytes_, " bytes as protocol 2 has them");
+         problem, "; expected ", bytes_, " bytes in the encoding of protocol 2");
 }
 
 /// The bytes of the text from `begin` on, at most one step.
@@ -120,7 +120,7 @@ RESHARD_DECL void encoded_bytes::read(file_store::file const& file, std::uint64_
     character_numbers numbers(position - characters_before(first), target);
     while (!numbers.is_full()) {
         if (next >= text_.size())
-            refuse("ends before");
+            refuse("is too short");
         std::string const text = part(file, next);
         // The first character of a step may begin in the step before.
         bool const is_within = next == first * step && next > 0 && continues_character(text[0]);
@@ -131,7 +131,7 @@ RESHARD_DECL void encoded_bytes::read(file_store::file const& file, std::uint64_
         next += used;
     }
     if (is_last && next != text_.size())
-        refuse("continues after them");
+        refuse("is too long");
 }
 
 RESHARD_DECL
@@ -160,7 +160,7 @@ RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, p
     auto decoded = latin1_bytes(characters);
     if (!decoded || decoded->size() != bytes)
         fail(errc::corrupt_file, named, ": its elements are a text of ", characters.size(),
-             " bytes, which is not ", bytes, " bytes as protocol 2 has them");
+             " bytes, which does not encode ", bytes, " bytes in protocol 2");
     std::uint64_t const begin = 2 * real_bytes_ + text.position;
     here_.emplace(begin, *std::move(decoded));
     return begin;

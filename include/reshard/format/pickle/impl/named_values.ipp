@@ -269,8 +269,7 @@ private:
         counted += more;
         if (counted > most)
             fail(errc::limit_exceeded, values_.file(), ": more than ", most, " ", noun,
-                 ", if all is counted as often as it is in dicts and lists; that is too much "
-                 "for a pickle of ",
+                 ", counting a shared value each time; that is too much for a pickle of ",
                  values_.bytes_read(), " bytes");
     }
 
@@ -383,12 +382,11 @@ RESHARD_DECL std::string opaque_search::reason(pickle_value value) {
     if (values_in_one_another == endless_height)
         return "has a value that is within itself";
     if (values_in_one_another > most_carried_depth)
-        return words("has values within values, ", values_in_one_another,
-                     " of them, and more than ", most_carried_depth, " are not read");
+        return words("has values nested ", values_in_one_another, " levels deep; at most ",
+                     most_carried_depth, " levels are read");
     auto const match = values_.has_unknown() ? unknown_.find_in(value) : std::nullopt;
-    return match ? "names '" + std::string(*values_.unknown_class(*match)) +
-                       "', which is none of the classes and functions that such a file may have; "
-                       "nothing of it was run"
+    return match ? "uses '" + std::string(*values_.unknown_class(*match)) +
+                       "', which is not an allowed class or function; nothing was executed"
                  : std::string();
 }
 

@@ -48,7 +48,7 @@ private:
             return out_.none();
         if (depth > most_carried_depth || ++steps_ > most_steps)
             fail(errc::corrupt_file, values_.file(), ": ", what_,
-                 ": values within values; is one of them within itself?");
+                 ": the values are nested too deep; does one contain itself?");
         switch (value.type) {
         case kind::none: return out_.none();
         case kind::boolean: return out_.boolean(value.position != 0);

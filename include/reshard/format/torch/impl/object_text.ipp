@@ -81,7 +81,7 @@ private:
     void put(pickle_value value, std::size_t depth) {
         if (depth > most_carried_depth || ++steps_ > most_steps)
             fail(errc::corrupt_file, values_.file(), ": ", what_,
-                 ": values within values; is one of them within itself?");
+                 ": the values are nested too deep; does one contain itself?");
         if (archive_.is_tensor(value))
             put_tensor(value);
         else if (auto const bytes = made_of_bytes(value))

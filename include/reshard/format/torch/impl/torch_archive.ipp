@@ -151,7 +151,8 @@ inline void check_is_archive(file_store::file const& file, std::string const& pa
             errc::unsupported, path,
             ": is a pickle without an archive, as torch.save wrote it before torch 1.6; load it in "
             "torch and save it again");
-    fail(errc::corrupt_file, path, ": begins as no file of torch.save does", pointer_hint(first));
+    fail(errc::corrupt_file, path, ": does not begin like a file of torch.save",
+         pointer_hint(first));
 }
 
 RESHARD_DECL torch_file_archive::torch_file_archive(file_store const& files,

@@ -154,7 +154,7 @@ public:
         for (auto const& [key, tensor] : spread_)
             if (tensor.parts.empty())
                 all_.add_unread(key, tensor.spread.shape(),
-                                "it is a DTensor of which no file here has a part; give a "
+                                "it is a DTensor, but no file here has a shard of it; give a "
                                 "directory with the files of all ranks");
         opened_checkpoint opened = all_.take();
         opened.metadata.has_global_order = !spread_.empty(); // only DTensors are sharded

@@ -84,7 +84,7 @@ private:
 
     [[noreturn]] void refuse(std::string const& problem) const {
         fail(errc::corrupt_file, what_, ": inflated, it should have ", member_.packing->bytes,
-             " bytes, and ", problem, "; the file is damaged");
+             " bytes, but ", problem, "; the file is damaged");
     }
 
     /// Uses the last state at or before a position, unless the current state is closer.
@@ -171,7 +171,7 @@ private:
             refuse(words("ends ", member_.bytes.size() - state_->consumed,
                          " bytes before its data in the file does"));
         if (state_->checksum != member_.packing->checksum)
-            refuse("has others than its checksum says");
+            refuse("their checksum does not match");
         state_.reset();
     }
 
@@ -190,8 +190,8 @@ inline byte_run shown_bytes(zip_member const& member, std::uint64_t end, std::st
     std::uint64_t const bytes = member.packing->bytes;
     if (bytes / most_a_byte > member.bytes.size() ||
         bytes > std::numeric_limits<std::uint64_t>::max() - end - 1)
-        fail(errc::corrupt_file, name, ": ", member.name, ": inflated, it is said to have ", bytes,
-             " bytes, but ", member.bytes.size(), " deflated ones cannot hold that many");
+        fail(errc::corrupt_file, name, ": ", member.name, ": the directory states ", bytes,
+             " inflated bytes, but ", member.bytes.size(), " deflated bytes cannot contain them");
     return {end, end + bytes};
 }
 

@@ -29,7 +29,7 @@ public:
         directory const found_directory = find_directory();
         if (found_directory.entries > found_directory.bytes.size() / entry_bytes)
             refuse(found_directory.bytes.begin,
-                   words("a directory of ", found_directory.bytes.size(), " bytes is said to have ",
+                   words("a directory of ", found_directory.bytes.size(), " bytes cannot list ",
                          counted(static_cast<index_t>(found_directory.entries), "member")));
         std::string const text = read(found_directory.bytes.begin, found_directory.bytes.size());
         vector<entry> entries;
@@ -40,8 +40,8 @@ public:
             refuse(found_directory.bytes.begin + index,
                    words("the end of the archive counts ",
                          counted(static_cast<index_t>(found_directory.entries), "member"),
-                         ", and its directory goes on for ", text.size() - index,
-                         " bytes; was it damaged?"));
+                         ", but its directory has ", text.size() - index,
+                         " more bytes; is the file damaged?"));
         check_names_differ(entries);
         return placed(entries, found_directory.bytes.begin);
     }
@@ -136,15 +136,15 @@ private:
             refuse(end, "the archive is in several files", errc::unsupported);
         std::uint64_t const count = number_at<std::uint16_t>(record, 10);
         if (std::uint64_t const here = number_at<std::uint16_t>(record, 8); here != count)
-            refuse(end, words("the archive is said to have ", count, " members, and ", here,
-                              " of them in this file"));
+            refuse(end,
+                   words("the archive states ", count, " members, but ", here, " in this file"));
         if (end >= locator_bytes) {
             std::string const locator = read(end - locator_bytes, locator_bytes);
             if (mark_at(locator, 0) == locator_mark) {
                 auto const directory64 =
                     find_directory64(number_at<std::uint64_t>(locator, 8), end - locator_bytes);
                 if (count != directory64.entries && count != elsewhere16)
-                    refuse(end, words("the archive is said to have ", count, " members here, and ",
+                    refuse(end, words("the archive states ", count, " members here, but ",
                                       directory64.entries, " before"));
                 return directory64;
             }
@@ -156,7 +156,7 @@ private:
 
     directory find_directory64(std::uint64_t index, std::uint64_t end) const {
         if (index > end || end - index < end64_bytes)
-            refuse(end, words("the end of the directory is said to be at ", index));
+            refuse(end, words("the end record of the directory cannot begin at byte ", index));
         std::string const record = read(index, end64_bytes);
         if (mark_at(record, 0) != end64_mark)
             refuse(index, "the end of a directory should be here");
@@ -168,7 +168,8 @@ private:
 
     byte_run run_of(std::uint64_t begin, std::uint64_t bytes, std::uint64_t end) const {
         if (begin > end || bytes > end - begin)
-            refuse(end, words("the directory is said to have ", bytes, " bytes from ", begin));
+            refuse(end,
+                   words("the directory cannot have ", bytes, " bytes from byte ", begin, " on"));
         return {begin, begin + bytes};
     }
 
@@ -227,7 +228,9 @@ private:
         next(found_entry.bytes, number_at<std::uint32_t>(record, 20));
         next(found_entry.header, number_at<std::uint32_t>(record, 42));
         if (found_entry.is_stored() && found_entry.packing.bytes != found_entry.bytes)
-            refuse(at, "the member '" + found_entry.name + "' is stored, but in another size");
+            refuse(at, words("the member '", found_entry.name,
+                             "' is stored, but its two sizes differ: ", found_entry.packing.bytes,
+                             " and ", found_entry.bytes, " bytes"));
     }
 
     /// The members with the positions of their bytes. The bytes of a member follow its own header,
@@ -244,7 +247,7 @@ private:
             entry const& current_entry = entries[i];
             if (current_entry.header < before)
                 refuse(current_entry.header,
-                       "the member '" + current_entry.name + "' lies in another one");
+                       "the member '" + current_entry.name + "' overlaps another member");
             check_gap(before, current_entry.header);
             std::uint64_t const begin = data_of(current_entry);
             if (begin > end || current_entry.bytes > end - begin)
@@ -268,8 +271,9 @@ private:
         std::string const gap = read(begin, std::min(end - begin, records[4] + mark_bytes));
         for (std::uint64_t const record : records)
             if (record + mark_bytes <= gap.size() && mark_at(gap, record) == local_mark)
-                refuse(begin + record,
-                       "a member begins here that the directory does not list; was it damaged?");
+                refuse(
+                    begin + record,
+                    "a member begins here that the directory does not list; is the file damaged?");
     }
 
     std::uint64_t data_of(entry const& current_entry) const {
