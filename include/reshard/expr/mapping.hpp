@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/keyed_list.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/expr/piece.hpp>
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -123,18 +123,8 @@ RESHARD_DECL void validate(mapping_output const& output);
 
 namespace detail {
 
-/// Orders outputs by key; also compares them with keys.
-struct by_key {
-    using is_transparent = void;
-
-    static std::string_view key_of(mapping_output const& output) { return output.key; }
-    static std::string_view key_of(std::string_view key) { return key; }
-
-    bool operator()(auto const& a, auto const& b) const { return key_of(a) < key_of(b); }
-};
-
 /// Target tensors in the order of their keys, each key once.
-using mapping_outputs = std::set<mapping_output, by_key>;
+using mapping_outputs = keyed_list<mapping_output>;
 
 /// Tensors that belong together: a statement about one applies to the other.
 struct relation {
@@ -211,9 +201,7 @@ public:
     expression source(detail::key_id id) const;
 
     /// Defines the target tensor `key`; an earlier definition is replaced.
-    void define(std::string_view key, expression value) {
-        put({std::string(key), std::move(value), false});
-    }
+    void define(std::string_view key, expression value);
 
     /// Declares that the target tensor `key` has no source: zeros in a file, left alone in memory.
     void add(std::string_view key, index_vector const& shape, data_type dtype);
@@ -256,8 +244,6 @@ public:
     bool operator==(mapping const& other_mapping) const;
 
 private:
-    void put(mapping_output output);
-
     /// Source tensor number `i`, if it has that shape and data type.
     expression known(detail::key_id i, index_vector const& shape, data_type dtype) const;
 

@@ -24,21 +24,50 @@ namespace reshard {
 
 namespace detail {
 
-/// Finds keys in things sorted by key: usually the next one is requested, and no search is needed.
-template <class Iterator>
+/// Things in the order of their keys, which are everywhere in memory, as are their keys. To wait for
+/// each would take most of the time, so each is requested some steps before it is read.
+template <class T>
 class key_walk {
 public:
-    key_walk(Iterator first, Iterator last) : next_(first), last_(last) {}
+    explicit key_walk(auto const& things) {
+        things_.reserve(things.size());
+        for (T const& thing : things)
+            things_.push_back(&thing);
+    }
 
-    /// The thing with that key, or null. `search()` finds it anywhere, or returns the end.
-    auto find(std::string_view key, auto&& search) {
-        if (next_ == last_ || next_->key != key)
-            next_ = search();
-        return next_ == last_ ? nullptr : &*next_++;
+    /// The thing with that key, or null. Usually the next one is wanted, and no search is needed.
+    T const* find(std::string_view key) {
+        if (next_ == things_.size() || things_[next_]->key != key)
+            next_ = place_of(key);
+        return next_ == things_.size() ? nullptr : &next();
+    }
+
+    /// \pre there is one more
+    T const& next() {
+        if (next_ + 2 * ahead < things_.size())
+            fetch(*things_[next_ + 2 * ahead], *things_[next_ + ahead]);
+        return *things_[next_++];
     }
 
 private:
-    Iterator next_, last_;
+    static constexpr std::size_t ahead = 12, line = 64;
+
+    std::size_t place_of(std::string_view key) const {
+        auto const place = std::lower_bound(
+            things_.begin(), things_.end(), key,
+            [](T const* thing, std::string_view sought) { return thing->key < sought; });
+        bool const is_found = place != things_.end() && (*place)->key == key;
+        return is_found ? static_cast<std::size_t>(place - things_.begin()) : things_.size();
+    }
+
+    static void fetch(T const& far, T const& near) {
+        for (std::size_t byte = 0; byte < sizeof(T); byte += line)
+            __builtin_prefetch(reinterpret_cast<char const*>(&far) + byte);
+        __builtin_prefetch(near.key.data());
+    }
+
+    vector<T const*> things_;
+    std::size_t next_ = 0;
 };
 
 inline source_side source_of(mapping_source const& wanted, layout const& source,
@@ -95,42 +124,36 @@ inline target_side target_of(layout const& target, tensor_layout const& wanted,
 inline vector<source_side> sources_of(mapping const& program, layout const& source) {
     vector<source_side> sides;
     sides.reserve(program.sources().size());
-    key_walk walk(source.tensors.begin(), source.tensors.end());
+    key_walk<tensor_layout> walk(source.tensors);
     for (mapping_source const& wanted : program.sources())
-        sides.push_back(source_of(wanted, source, walk.find(wanted.key, [&] {
-            return find_tensor(source.tensors, wanted.key);
-        })));
+        sides.push_back(source_of(wanted, source, walk.find(wanted.key)));
     return sides;
 }
 
 /// Finds targets that differ only in their keys, and in the keys of their sources. So each way of
 /// filling a tensor is planned once, whatever the number of tensors.
 ///
-/// Refers to the problem, which must live as long.
+/// Refers to both lists, which must live as long.
 class example_finder {
 public:
-    explicit example_finder(plan_problem& problem)
-        : sources_(problem.sources), targets_(problem.targets) {}
+    example_finder(vector<source_side> const& sources, vector<target_side>& targets)
+        : sources_(sources), targets_(targets) {}
 
+    /// Compares the last target with all before it.
     void find() {
-        for (std::uint32_t t = 0; t < targets_.size(); ++t) {
-            if (t + ahead < targets_.size()) // outputs are everywhere in memory
-                __builtin_prefetch(targets_[t + ahead].pieces);
-            std::uint32_t const number =
-                numbers_.number(digest_of(targets_[t]), [&](std::uint32_t candidate) {
-                    return are_equal(targets_[first_[candidate]], targets_[t]);
-                });
-            if (number == first_.size())
-                first_.push_back(t);
-            targets_[t].example = first_[number];
-            if (targets_[t].pieces->size() > 0)
-                targets_[t].first_source = targets_[t].pieces->source(0);
-        }
+        target_side& target = targets_.back();
+        std::uint32_t const number =
+            numbers_.number(digest_of(target), [&](std::uint32_t candidate) {
+                return are_equal(targets_[first_[candidate]], target);
+            });
+        if (number == first_.size())
+            first_.push_back(static_cast<std::uint32_t>(targets_.size() - 1));
+        target.example = first_[number];
+        if (target.pieces->size() > 0)
+            target.first_source = target.pieces->source(0);
     }
 
 private:
-    static constexpr std::size_t ahead = 12;
-
     /// A digest of most of what `are_equal` compares.
     std::uint64_t digest_of(target_side const& target) const {
         hasher digest;
@@ -172,14 +195,18 @@ private:
     vector<std::uint32_t> first_; ///< by number
 };
 
-inline vector<target_side> targets_of(mapping const& program, layout const& target) {
+inline vector<target_side> targets_of(mapping const& program, layout const& target,
+                                      vector<source_side> const& sources) {
     vector<target_side> sides;
     sides.reserve(target.tensors.size());
-    key_walk walk(program.outputs().begin(), program.outputs().end());
-    for (tensor_layout const& wanted : target.tensors)
-        sides.push_back(target_of(target, wanted, program, walk.find(wanted.key, [&] {
-            return program.outputs().find(wanted.key);
-        })));
+    example_finder examples(sources, sides);
+    key_walk<tensor_layout> tensors(target.tensors);
+    key_walk<mapping_output> outputs(program.outputs());
+    while (sides.size() < target.tensors.size()) {
+        tensor_layout const& wanted = tensors.next();
+        sides.push_back(target_of(target, wanted, program, outputs.find(wanted.key)));
+        examples.find(); // while the output is near
+    }
     return sides;
 }
 
@@ -364,11 +391,9 @@ RESHARD_DECL void check_readable(mapping const& program, layout const& source,
 RESHARD_DECL detail::plan_problem problem_of(mapping const& program, layout const& source,
                                              layout const& target) {
     detail::check_readable(program, source, &target);
-    detail::plan_problem problem{source.holders, target.holders,
-                                 detail::sources_of(program, source),
-                                 detail::targets_of(program, target)};
-    detail::example_finder(problem).find();
-    return problem;
+    auto sources = detail::sources_of(program, source);
+    auto targets = detail::targets_of(program, target, sources);
+    return {source.holders, target.holders, std::move(sources), std::move(targets)};
 }
 
 } // namespace reshard
