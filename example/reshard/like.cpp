@@ -41,7 +41,7 @@ aoa::known_tensor facts_of(std::string key, detail::json_cursor const& tensor) {
 /// The tensors that a document lists, in its member `tensors` or, for a header, in the document
 /// itself.
 tensor_list tensors_of(std::string const& text, std::string const& file) {
-    boost::json::value const document = detail::parse_json(text, file, errc::unsupported);
+    auto const document = detail::parse_json(text, file, errc::unsupported);
     detail::json_cursor const top(document, file, errc::unsupported);
     if (top.find("rules"))
         top.refuse("this layout has rules and no shapes; --like needs the shapes and data types of "

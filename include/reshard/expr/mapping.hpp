@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/keyed_list.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/expr/piece.hpp>
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -123,18 +123,8 @@ RESHARD_DECL void validate(mapping_output const& output);
 
 namespace detail {
 
-/// Orders outputs by key; also compares them with keys.
-struct by_key {
-    using is_transparent = void;
-
-    static std::string_view key_of(mapping_output const& output) { return output.key; }
-    static std::string_view key_of(std::string_view key) { return key; }
-
-    bool operator()(auto const& a, auto const& b) const { return key_of(a) < key_of(b); }
-};
-
 /// Target tensors in the order of their keys, each key once.
-using mapping_outputs = std::set<mapping_output, by_key>;
+using mapping_outputs = keyed_list<mapping_output>;
 
 /// Two tensors that belong together: a statement about the first applies to the second.
 struct relation {
@@ -210,10 +200,15 @@ public:
     /// Source tensor number `id < sources().size()` as an expression.
     expression source(detail::key_id id) const;
 
+<<<<<<< HEAD
     /// Defines the target tensor `key`; replaces an earlier definition.
     void define(std::string_view key, expression value) {
         put({std::string(key), std::move(value), false});
     }
+=======
+    /// Defines the target tensor `key`; an earlier definition is replaced.
+    void define(std::string_view key, expression value);
+>>>>>>> fastplan
 
     /// Declares that the target tensor `key` has no source: zeros in a file, unchanged in memory.
     void add(std::string_view key, index_vector const& shape, data_type dtype);
@@ -255,9 +250,13 @@ public:
     bool operator==(mapping const& other_mapping) const;
 
 private:
+<<<<<<< HEAD
     void put(mapping_output output);
 
     /// Source tensor number `i`; checks its shape and data type.
+=======
+    /// Source tensor number `i`, if it has that shape and data type.
+>>>>>>> fastplan
     expression known(detail::key_id i, index_vector const& shape, data_type dtype) const;
 
     detail::source_list sources_;

@@ -55,7 +55,7 @@ struct completed_layout {
 };
 
 /// The shards in the order of their holders, as `layout_of` gives them.
-RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards);
+RESHARD_DECL shard_table sorted_by_holder(shard_table shards);
 
 inline std::string quoted(layout_table const& table, layout_row const& row) {
     return table.file + ": '" + row.key + "'";

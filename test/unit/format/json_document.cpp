@@ -25,7 +25,17 @@ std::string refusal(std::string const& text) {
 BOOST_AUTO_TEST_CASE(a_document_is_read) {
     auto const document = reshard::detail::parse_json(R"({"a": [1, {"a": "x"}], "b": {"a": null}})",
                                                       "a.json", reshard::errc::syntax);
-    BOOST_TEST(document.at("a").at(1).at("a").as_string() == "x");
+    boost::json::value const& root = document;
+    BOOST_TEST(root.at("a").at(1).at("a").as_string() == "x");
+}
+
+BOOST_AUTO_TEST_CASE(a_document_that_moves_keeps_its_values) {
+    auto document =
+        reshard::detail::parse_json(R"({"a": ["x", 2]})", "a.json", reshard::errc::syntax);
+    auto const moved = std::move(document);
+    boost::json::value const& root = moved;
+    BOOST_TEST(root.at("a").at(0).as_string() == "x");
+    BOOST_TEST(root.at("a").at(1).as_int64() == 2);
 }
 
 BOOST_AUTO_TEST_CASE(errors_tell_line_and_column) {
@@ -72,6 +82,17 @@ BOOST_AUTO_TEST_CASE(a_place_is_told_by_its_steps) {
                           test::mentions(errc::bad_layout, "f: a['x y'][1].b: expected"));
     BOOST_CHECK_EXCEPTION(root.at("c"), error,
                           test::mentions(errc::bad_layout, "f: 'c' is missing"));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_place_is_told_by_all_its_steps) {
+    using namespace reshard;
+    auto const document = detail::parse_json(
+        R"({"a":{"b":{"c":[[{"d":{"e":{"f":[1, 2, -3]}}}]]}}})", "f", errc::syntax);
+    detail::json_cursor const root(document, "f", errc::bad_layout);
+    auto const list = root.at("a").at("b").at("c").elements()[0].elements()[0];
+    BOOST_CHECK_EXCEPTION(
+        list.at("d").at("e").at("f").extents(), error,
+        test::mentions(errc::bad_layout, "f: a.b.c[0][0].d.e.f[2]: expected an integer from 0"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

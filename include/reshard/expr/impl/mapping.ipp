@@ -77,8 +77,12 @@ RESHARD_DECL expression mapping::source(detail::key_id id) const {
     return detail::source_tensor(id, tensor.shape, tensor.dtype);
 }
 
+RESHARD_DECL void mapping::define(std::string_view key, expression value) {
+    outputs_.put({std::string(key), std::move(value), false});
+}
+
 RESHARD_DECL void mapping::add(std::string_view key, index_vector const& shape, data_type dtype) {
-    put({std::string(key), zeros(shape, dtype), true});
+    outputs_.put({std::string(key), zeros(shape, dtype), true});
 }
 
 RESHARD_DECL mapping_output const* mapping::find(std::string_view key) const {
@@ -89,14 +93,6 @@ RESHARD_DECL mapping_output const* mapping::find(std::string_view key) const {
 RESHARD_DECL bool mapping::operator==(mapping const& other_mapping) const {
     return sources_ == other_mapping.sources_ && outputs_ == other_mapping.outputs_ &&
            removed_ == other_mapping.removed_ && relations_ == other_mapping.relations_;
-}
-
-RESHARD_DECL void mapping::put(mapping_output output) {
-    bool const is_last = outputs_.empty() || outputs_.rbegin()->key < output.key;
-    auto position = is_last ? outputs_.end() : outputs_.lower_bound(output.key);
-    if (position != outputs_.end() && position->key == output.key)
-        position = outputs_.erase(position);
-    outputs_.insert(position, std::move(output));
 }
 
 RESHARD_DECL expression mapping::known(detail::key_id i, index_vector const& shape,

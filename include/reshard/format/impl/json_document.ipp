@@ -10,12 +10,11 @@
 #include <reshard/core/key_index.hpp>
 #include <reshard/format/json_events.hpp>
 
-#include <boost/json/monotonic_resource.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace reshard::detail {
 
@@ -44,10 +43,10 @@ RESHARD_DECL std::optional<json_cursor> json_cursor::find(std::string_view key) 
 }
 
 RESHARD_DECL json_cursor json_cursor::at(std::string_view key) const {
-    auto const member = find(key);
+    auto member = find(key);
     if (!member)
         refuse(words("'", key, "' is missing"));
-    return *member;
+    return *std::move(member);
 }
 
 RESHARD_DECL vector<std::pair<std::string, json_cursor>> json_cursor::members() const {
@@ -60,6 +59,7 @@ RESHARD_DECL vector<std::pair<std::string, json_cursor>> json_cursor::members() 
 
 RESHARD_DECL vector<json_cursor> json_cursor::elements() const {
     vector<json_cursor> result;
+    result.reserve(array().size());
     for (auto const& value : array())
         result.push_back(json_cursor(*this, value, {{}, step::counted, result.size()}));
     return result;
@@ -98,7 +98,10 @@ RESHARD_DECL index_vector json_cursor::extents() const {
         refuse(words("a tensor has at most ", max_ndim, " axes, found ", array().size()));
     index_vector result;
     for (auto const& value : array())
-        result.push_back(json_cursor(*this, value, {{}, step::counted, result.size()}).count());
+        if (value.is_int64() && value.get_int64() >= 0) // without the path, which takes longer
+            result.push_back(value.get_int64());
+        else
+            json_cursor(*this, value, {{}, step::counted, result.size()}).count();
     return result;
 }
 
@@ -241,8 +244,7 @@ inline void check_memory(std::string_view text, std::string_view file) {
              " bytes would need too much memory; is the file damaged?");
 }
 
-RESHARD_DECL boost::json::value parse_json(std::string_view text, std::string_view file,
-                                           errc code) {
+RESHARD_DECL json_document parse_json(std::string_view text, std::string_view file, errc code) {
     check_memory(text, file);
     constexpr std::size_t max_depth = 64;
     unique_keys keys;
@@ -250,9 +252,7 @@ RESHARD_DECL boost::json::value parse_json(std::string_view text, std::string_vi
         fail(code, file, ":", line_and_column(text, fault->position), ": ", fault->text);
     boost::json::parse_options options;
     options.max_depth = max_depth;
-    return boost::json::parse({text.data(), text.size()},
-                              boost::json::make_shared_resource<boost::json::monotonic_resource>(),
-                              options);
+    return json_document(text, options);
 }
 
 } // namespace reshard::detail

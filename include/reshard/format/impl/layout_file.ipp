@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 namespace reshard::detail {
 
@@ -66,13 +67,14 @@ inline std::optional<flat_range> flat_from(json_cursor const& cursor) {
 }
 
 /// Adds a shard to its tensor.
-inline void add_shard(json_cursor const& cursor, layout_row& row) {
+///
+/// \param shard of that tensor: what differs between shards is replaced
+inline void add_shard(json_cursor const& cursor, shard_descriptor& shard, layout_row& row) {
     cursor.check_names({"rank", "offset", "shape", "flat_range", "blocks"});
     holder_t const rank = rank_from(cursor.at("rank"));
-    shard_descriptor const shard{
-        row.key,           row.dtype.value_or(data_type{}),
-        row.shape,         {cursor.at("offset").extents(), cursor.at("shape").extents()},
-        flat_from(cursor), cycles_from(cursor)};
+    shard.region = {cursor.at("offset").extents(), cursor.at("shape").extents()};
+    shard.flat = flat_from(cursor);
+    shard.cycles = cycles_from(cursor);
     checked_at(cursor, [&] { check(shard); });
     row.shards.push_back(rank, shard.region, shard.flat, shard.cycles);
 }
@@ -83,9 +85,10 @@ inline layout_row row_from(std::string const& key, json_cursor const& cursor) {
     checked_at(cursor.at("shape"),
                [&] { check_size(key, row.shape, row.dtype.value_or(data_type{})); });
     row.shards = shard_table(row.shape.size());
-    for (json_cursor const& shard : cursor.at("shards").elements())
-        add_shard(shard, row);
-    row.shards = sorted_by_holder(row.shards);
+    shard_descriptor shard{key, row.dtype.value_or(data_type{}), row.shape, {}, {}, {}};
+    for (json_cursor const& element : cursor.at("shards").elements())
+        add_shard(element, shard, row);
+    row.shards = sorted_by_holder(std::move(row.shards));
     return row;
 }
 
@@ -111,8 +114,9 @@ RESHARD_DECL holder_t rank_count(json_cursor const& root, vector<layout_row> con
 inline layout_table explicit_layout(json_cursor const& root, std::string_view file) {
     root.check_names({"ranks", "tensors"});
     layout_table table{std::string(file), 0, {}, {}};
-    for (auto const& [key, member] : root.at("tensors").members())
-        table.rows.push_back(row_from(key, member));
+    root.at("tensors").for_each_member([&](std::string_view key, json_cursor const& member) {
+        table.rows.push_back(row_from(std::string(key), member));
+    });
     std::sort(table.rows.begin(), table.rows.end(),
               [](layout_row const& a, layout_row const& b) { return a.key < b.key; });
     table.ranks = rank_count(root, table.rows);

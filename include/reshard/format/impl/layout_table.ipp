@@ -12,7 +12,9 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards) {
+RESHARD_DECL shard_table sorted_by_holder(shard_table shards) {
+    if (std::ranges::is_sorted(shards.holders()))
+        return shards;
     vector<std::size_t> order(shards.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {

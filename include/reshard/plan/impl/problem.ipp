@@ -24,21 +24,52 @@ namespace reshard {
 
 namespace detail {
 
-/// Finds keys among elements sorted by key. Usually the next element has the key, without a search.
-template <class Iterator>
+/// Walks over elements that are sorted by key. The elements and their keys are scattered in memory,
+/// so the walk prefetches each element some steps before it reads the element.
+template <class T>
 class key_walk {
 public:
-    key_walk(Iterator first, Iterator last) : next_(first), last_(last) {}
+    explicit key_walk(auto const& elements) {
+        elements_.reserve(elements.size());
+        for (T const& element : elements)
+            elements_.push_back(&element);
+    }
 
-    /// The element with that key, or null. `search()` finds any element, or returns the end.
-    auto find(std::string_view key, auto&& search) {
-        if (next_ == last_ || next_->key != key)
-            next_ = search();
-        return next_ == last_ ? nullptr : &*next_++;
+    /// The element with that key, or null. Usually the next element has the key, without a search.
+    T const* find(std::string_view key) {
+        if (next_ == elements_.size() || elements_[next_]->key != key)
+            next_ = place_of(key);
+        return next_ == elements_.size() ? nullptr : &next();
+    }
+
+    /// The next element.
+    ///
+    /// \pre there is one
+    T const& next() {
+        if (next_ + 2 * ahead < elements_.size())
+            fetch(*elements_[next_ + 2 * ahead], *elements_[next_ + ahead]);
+        return *elements_[next_++];
     }
 
 private:
-    Iterator next_, last_;
+    static constexpr std::size_t ahead = 12, line = 64; // steps, bytes
+
+    std::size_t place_of(std::string_view key) const {
+        auto const place = std::lower_bound(
+            elements_.begin(), elements_.end(), key,
+            [](T const* element, std::string_view sought) { return element->key < sought; });
+        bool const is_found = place != elements_.end() && (*place)->key == key;
+        return is_found ? static_cast<std::size_t>(place - elements_.begin()) : elements_.size();
+    }
+
+    static void fetch(T const& far, T const& near) {
+        for (std::size_t byte = 0; byte < sizeof(T); byte += line)
+            __builtin_prefetch(reinterpret_cast<char const*>(&far) + byte);
+        __builtin_prefetch(near.key.data());
+    }
+
+    vector<T const*> elements_;
+    std::size_t next_ = 0;
 };
 
 inline source_side source_of(mapping_source const& wanted, layout const& source,
@@ -95,42 +126,36 @@ inline target_side target_of(layout const& target, tensor_layout const& wanted,
 inline vector<source_side> sources_of(mapping const& program, layout const& source) {
     vector<source_side> sides;
     sides.reserve(program.sources().size());
-    key_walk walk(source.tensors.begin(), source.tensors.end());
+    key_walk<tensor_layout> walk(source.tensors);
     for (mapping_source const& wanted : program.sources())
-        sides.push_back(source_of(wanted, source, walk.find(wanted.key, [&] {
-            return find_tensor(source.tensors, wanted.key);
-        })));
+        sides.push_back(source_of(wanted, source, walk.find(wanted.key)));
     return sides;
 }
 
 /// Finds targets that differ only in their keys and in the keys of their sources. So equal tensors
 /// are planned once, for any number of tensors.
 ///
-/// Refers to the problem, which must outlive it.
+/// Refers to both lists, which must outlive it.
 class example_finder {
 public:
-    explicit example_finder(plan_problem& problem)
-        : sources_(problem.sources), targets_(problem.targets) {}
+    example_finder(vector<source_side> const& sources, vector<target_side>& targets)
+        : sources_(sources), targets_(targets) {}
 
+    /// Compares the last target with all targets before it.
     void find() {
-        for (std::uint32_t t = 0; t < targets_.size(); ++t) {
-            if (t + ahead < targets_.size()) // outputs are scattered in memory
-                __builtin_prefetch(targets_[t + ahead].pieces);
-            std::uint32_t const number =
-                numbers_.number(digest_of(targets_[t]), [&](std::uint32_t candidate) {
-                    return are_equal(targets_[first_[candidate]], targets_[t]);
-                });
-            if (number == first_.size())
-                first_.push_back(t);
-            targets_[t].example = first_[number];
-            if (targets_[t].pieces->size() > 0)
-                targets_[t].first_source = targets_[t].pieces->source(0);
-        }
+        target_side& target = targets_.back();
+        std::uint32_t const number =
+            numbers_.number(digest_of(target), [&](std::uint32_t candidate) {
+                return are_equal(targets_[first_[candidate]], target);
+            });
+        if (number == first_.size())
+            first_.push_back(static_cast<std::uint32_t>(targets_.size() - 1));
+        target.example = first_[number];
+        if (target.pieces->size() > 0)
+            target.first_source = target.pieces->source(0);
     }
 
 private:
-    static constexpr std::size_t ahead = 12;
-
     /// A digest of most values that `are_equal` compares.
     std::uint64_t digest_of(target_side const& target) const {
         hasher digest;
@@ -172,14 +197,18 @@ private:
     vector<std::uint32_t> first_; ///< by number
 };
 
-inline vector<target_side> targets_of(mapping const& program, layout const& target) {
+inline vector<target_side> targets_of(mapping const& program, layout const& target,
+                                      vector<source_side> const& sources) {
     vector<target_side> sides;
     sides.reserve(target.tensors.size());
-    key_walk walk(program.outputs().begin(), program.outputs().end());
-    for (tensor_layout const& wanted : target.tensors)
-        sides.push_back(target_of(target, wanted, program, walk.find(wanted.key, [&] {
-            return program.outputs().find(wanted.key);
-        })));
+    example_finder examples(sources, sides);
+    key_walk<tensor_layout> tensors(target.tensors);
+    key_walk<mapping_output> outputs(program.outputs());
+    while (sides.size() < target.tensors.size()) {
+        tensor_layout const& wanted = tensors.next();
+        sides.push_back(target_of(target, wanted, program, outputs.find(wanted.key)));
+        examples.find(); // while the output is near
+    }
     return sides;
 }
 
@@ -363,11 +392,9 @@ RESHARD_DECL void check_readable(mapping const& program, layout const& source,
 RESHARD_DECL detail::plan_problem problem_of(mapping const& program, layout const& source,
                                              layout const& target) {
     detail::check_readable(program, source, &target);
-    detail::plan_problem problem{source.holders, target.holders,
-                                 detail::sources_of(program, source),
-                                 detail::targets_of(program, target)};
-    detail::example_finder(problem).find();
-    return problem;
+    auto sources = detail::sources_of(program, source);
+    auto targets = detail::targets_of(program, target, sources);
+    return {source.holders, target.holders, std::move(sources), std::move(targets)};
 }
 
 } // namespace reshard

@@ -1,0 +1,148 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_CORE_KEYED_LIST_HPP
+#define RESHARD_CORE_KEYED_LIST_HPP
+
+#include <reshard/core/vector.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+/// \file
+/// Things with keys, in the order of their keys.
+
+namespace reshard::detail {
+
+/// Things with a member `key`, in the order of their keys, each key once.
+///
+/// A thing is in memory of its own, and stays there until its key is put again; copies share it.
+/// Only pointers are sorted, in runs of at most `longest_run`: a `put` in the middle moves few of
+/// them, and a caller that visits all things knows their addresses ahead of time.
+template <class T>
+class keyed_list {
+    using pointer = std::shared_ptr<T const>;
+    using run = vector<pointer>;
+
+public:
+    using value_type = T;
+
+    class iterator {
+    public:
+        using value_type = T;
+        using difference_type = std::ptrdiff_t;
+
+        iterator() = default;
+        iterator(run const* run, std::size_t place) : run_(run), place_(place) {}
+
+        T const& operator*() const { return *(*run_)[place_]; }
+        T const* operator->() const { return (*run_)[place_].get(); }
+        iterator& operator++() {
+            if (++place_ == run_->size())
+                *this = {run_ + 1, 0};
+            return *this;
+        }
+        iterator operator++(int) { return std::exchange(*this, std::next(*this)); }
+        iterator& operator--() {
+            if (place_ == 0)
+                *this = {run_ - 1, run_[-1].size()};
+            --place_;
+            return *this;
+        }
+        iterator operator--(int) { return std::exchange(*this, std::prev(*this)); }
+        bool operator==(iterator const&) const = default;
+
+    private:
+        run const* run_ = nullptr;
+        std::size_t place_ = 0;
+    };
+
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    iterator begin() const { return {runs_.begin(), 0}; }
+    iterator end() const { return {runs_.end(), 0}; }
+
+    /// The thing of that key, or the end.
+    iterator find(std::string_view key) const {
+        if (empty())
+            return end();
+        run const& near = runs_[run_of(key)];
+        auto const place = place_in(near, key);
+        if (place == near.end() || (*place)->key != key)
+            return end();
+        return {&near, static_cast<std::size_t>(place - near.begin())};
+    }
+
+    /// Adds a thing. It replaces one of the same key.
+    void put(T thing) {
+        auto added = std::make_shared<T const>(std::move(thing));
+        if (!empty() && !(runs_.back().back()->key < added->key))
+            return insert(std::move(added));
+        if (empty() || runs_.back().size() == longest_run)
+            runs_.emplace_back();
+        runs_.back().push_back(std::move(added));
+        ++size_;
+    }
+
+    /// The same, for values that are read in order.
+    void push_back(T thing) { put(std::move(thing)); }
+
+    static auto value_comp() {
+        return [](T const& a, T const& b) { return a.key < b.key; };
+    }
+
+    bool operator==(keyed_list const& list) const {
+        return size_ == list.size_ && std::equal(begin(), end(), list.begin());
+    }
+
+private:
+    static constexpr std::size_t longest_run = 256;
+
+    /// The number of the run that has the key if any has it.
+    ///
+    /// \pre there is a run
+    std::size_t run_of(std::string_view key) const {
+        auto const later = std::upper_bound(
+            runs_.begin() + 1, runs_.end(), key,
+            [](std::string_view sought, run const& keys) { return sought < keys.front()->key; });
+        return static_cast<std::size_t>(later - runs_.begin()) - 1;
+    }
+
+    /// The first thing of a run whose key is not less than `key`, or the end.
+    static auto place_in(auto& run, std::string_view key) {
+        return std::lower_bound(
+            run.begin(), run.end(), key,
+            [](pointer const& thing, std::string_view sought) { return thing->key < sought; });
+    }
+
+    void insert(pointer added) {
+        std::size_t const number = run_of(added->key);
+        run& near = runs_[number];
+        auto const place = place_in(near, added->key);
+        if (place != near.end() && (*place)->key == added->key) {
+            *place = std::move(added);
+            return;
+        }
+        near.insert(place, std::move(added));
+        ++size_;
+        if (near.size() > longest_run)
+            halve(number);
+    }
+
+    void halve(std::size_t number) {
+        run& full = runs_[number];
+        auto const half = full.begin() + longest_run / 2;
+        run later(std::make_move_iterator(half), std::make_move_iterator(full.end()));
+        full.erase(half, full.end());
+        runs_.insert(&full + 1, std::move(later));
+    }
+
+    vector<run> runs_; ///< none is empty
+    std::size_t size_ = 0;
+};
+
+} // namespace reshard::detail
+
+#endif
