@@ -12,15 +12,15 @@
 #include <utility>
 
 /// \file
-/// Things with keys, in the order of their keys.
+/// Elements with keys, in the order of their keys.
 
 namespace reshard::detail {
 
-/// Things with a member `key`, in the order of their keys, each key once.
+/// Elements with a member `key`, in the order of their keys, each key once.
 ///
-/// A thing is in memory of its own, and stays there until its key is put again; copies share it.
-/// Only pointers are sorted, in runs of at most `longest_run`: a `put` in the middle moves few of
-/// them, and a caller that visits all things knows their addresses ahead of time.
+/// Each element has memory of its own until its key is put again. Copies of a list share elements.
+/// Only pointers are sorted, in runs of at most `longest_run`. So a `put` in the middle moves few
+/// pointers, and a loop over all elements can prefetch them.
 template <class T>
 class keyed_list {
     using pointer = std::shared_ptr<T const>;
@@ -64,7 +64,7 @@ public:
     iterator begin() const { return {runs_.begin(), 0}; }
     iterator end() const { return {runs_.end(), 0}; }
 
-    /// The thing of that key, or the end.
+    /// The element with that key, or the end.
     iterator find(std::string_view key) const {
         if (empty())
             return end();
@@ -75,9 +75,9 @@ public:
         return {&near, static_cast<std::size_t>(place - near.begin())};
     }
 
-    /// Adds a thing. It replaces one of the same key.
-    void put(T thing) {
-        auto added = std::make_shared<T const>(std::move(thing));
+    /// Adds an element, or replaces the element with the same key.
+    void put(T element) {
+        auto added = std::make_shared<T const>(std::move(element));
         if (!empty() && !(runs_.back().back()->key < added->key))
             return insert(std::move(added));
         if (empty() || runs_.back().size() == longest_run)
@@ -86,8 +86,8 @@ public:
         ++size_;
     }
 
-    /// The same, for values that are read in order.
-    void push_back(T thing) { put(std::move(thing)); }
+    /// Also `put`. The archive reader calls it.
+    void push_back(T element) { put(std::move(element)); }
 
     static auto value_comp() {
         return [](T const& a, T const& b) { return a.key < b.key; };
@@ -100,9 +100,9 @@ public:
 private:
     static constexpr std::size_t longest_run = 256;
 
-    /// The number of the run that has the key if any has it.
+    /// The number of the only run that may have the key.
     ///
-    /// \pre there is a run
+    /// \pre not `empty()`
     std::size_t run_of(std::string_view key) const {
         auto const later = std::upper_bound(
             runs_.begin() + 1, runs_.end(), key,
@@ -110,11 +110,11 @@ private:
         return static_cast<std::size_t>(later - runs_.begin()) - 1;
     }
 
-    /// The first thing of a run whose key is not less than `key`, or the end.
+    /// The first element of a run whose key is not less than `key`, or the end.
     static auto place_in(auto& run, std::string_view key) {
         return std::lower_bound(
             run.begin(), run.end(), key,
-            [](pointer const& thing, std::string_view sought) { return thing->key < sought; });
+            [](pointer const& element, std::string_view sought) { return element->key < sought; });
     }
 
     void insert(pointer added) {
