@@ -200,15 +200,8 @@ public:
     /// Source tensor number `id < sources().size()` as an expression.
     expression source(detail::key_id id) const;
 
-<<<<<<< HEAD
     /// Defines the target tensor `key`; replaces an earlier definition.
-    void define(std::string_view key, expression value) {
-        put({std::string(key), std::move(value), false});
-    }
-=======
-    /// Defines the target tensor `key`; an earlier definition is replaced.
     void define(std::string_view key, expression value);
->>>>>>> fastplan
 
     /// Declares that the target tensor `key` has no source: zeros in a file, unchanged in memory.
     void add(std::string_view key, index_vector const& shape, data_type dtype);
@@ -250,13 +243,7 @@ public:
     bool operator==(mapping const& other_mapping) const;
 
 private:
-<<<<<<< HEAD
-    void put(mapping_output output);
-
     /// Source tensor number `i`; checks its shape and data type.
-=======
-    /// Source tensor number `i`, if it has that shape and data type.
->>>>>>> fastplan
     expression known(detail::key_id i, index_vector const& shape, data_type dtype) const;
 
     detail::source_list sources_;
