@@ -7,6 +7,7 @@
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
@@ -38,6 +39,14 @@ struct box_digest {
         visit(self.tensor, self.box, self.shard, self.digest);
     }
 };
+
+/// Refuses a tensor that is larger than all files together, before anything is made for it: its
+/// shards cannot cover it.
+///
+/// \param is_judged says of which tensors this is asked
+/// \throws error with errc::not_covered
+RESHARD_DECL void check_held(checkpoint_metadata const& source,
+                             function_ref<bool(checkpoint_tensor const&)> is_judged);
 
 /// A tensor of a checkpoint: the different boxes of its shards, and the holders of each box. If a
 /// shard consists of blocks, its box spans from the first block to the last.

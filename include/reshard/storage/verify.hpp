@@ -33,6 +33,14 @@ namespace detail {
 RESHARD_DECL vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
                                           progress_function const& progress);
 
+/// Refuses what `convert` refuses, too: tensors with shards in files without digests, if the shards
+/// do not tile them. Digests show that all is there that was saved, which need not be whole.
+///
+/// Process `rank` of `size` judges every `size`-th tensor.
+///
+/// \throws error with errc::not_covered or errc::overlap
+RESHARD_DECL void check_tiling(checkpoint const& source, int rank, int size);
+
 /// The result before the data is read: the number of bytes with digests, and the files without
 /// digests.
 RESHARD_DECL verification verifiable(checkpoint const& source);
@@ -40,13 +48,15 @@ RESHARD_DECL verification verifiable(checkpoint const& source);
 } // namespace detail
 
 /// Compares all data of a checkpoint with the digests that were saved with it. The record, and the
-/// headers and sizes of files, were compared when it was opened.
+/// headers and sizes of files, were compared when it was opened. Without digests, the shards have to
+/// tile their tensors.
 ///
 /// Rank `r` reads every `size`-th tensor; if ranks see different files, it reads the tensors in
 /// files that it sees.
 ///
 /// \param progress gets the number of bytes that this rank has compared, and the number of all its
 /// bytes
+/// \throws error with errc::not_covered or errc::overlap as `detail::check_tiling`
 /// \par Collective every rank of the group, with the same checkpoint
 verification verify(group auto const& world, checkpoint const& source,
                     detail::progress_function const& progress = {}) {
@@ -54,8 +64,10 @@ verification verify(group auto const& world, checkpoint const& source,
     fingerprint.add_digest("checkpoint of that name", detail::digest_of(source.metadata()));
     detail::agree_to_run(world, detail::call_on("verify", source), fingerprint);
     vector<detail::bad_chunk> chunks;
-    agree_on(world,
-             [&] { chunks = detail::bad_chunks(source, world.rank(), world.size(), progress); });
+    agree_on(world, [&] {
+        detail::check_tiling(source, world.rank(), world.size());
+        chunks = detail::bad_chunks(source, world.rank(), world.size(), progress);
+    });
     verification result = detail::verifiable(source);
     for (auto const& of_rank : detail::gather_values(world, chunks))
         result.bad.insert(result.bad.end(), of_rank.begin(), of_rank.end());
