@@ -6,6 +6,7 @@
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
+#include <reshard/storage/verify.hpp>
 
 #include "held.hpp"
 #include "shared_directory.hpp"
@@ -58,6 +59,11 @@ public:
         BOOST_CHECK_EXCEPTION(convert(world(), source, directory_ / "target", {.program = mapping}),
                               error, says(code, text));
         BOOST_TEST((directory_.names() == std::vector<std::string>{"checkpoint"}));
+    }
+
+    /// Verifying says this, on every rank.
+    void cannot_be_verified(errc code, std::string const& text) const {
+        BOOST_CHECK_EXCEPTION(verify(world(), open()), error, mentions(code, text));
     }
 
 private:
@@ -140,6 +146,34 @@ BOOST_AUTO_TEST_CASE(a_gap_between_shards_is_named_by_key_and_elements) {
                          files.path().string() +
                              ": 'w' elements [1:2, 0:2] are missing from the source; "
                              "source 'w' lacks [1:2, 0:2]");
+}
+
+BOOST_AUTO_TEST_CASE(without_digests_shards_that_do_not_tile_are_not_as_they_were_saved) {
+    two_files const whole(rows("[2,2]", "0123", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
+    BOOST_TEST(verify(world(), whole.open()).unverified.size() == 2u);
+    two_files const gap(rows("[1,2]", "01", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
+    gap.cannot_be_verified(errc::not_covered,
+                           gap.path().string() + ": 'w': elements [1:2, 0:2] are held by no file");
+    two_files const overlap(rows("[3,2]", "012345", "[0,0]"), rows("[2,2]", "4567", "[2,0]"));
+    overlap.cannot_be_verified(errc::overlap, "held by more than one shard");
+    auto const large = [](std::string const& data, std::string const& offsets) {
+        return tensor_of_file{"w", "U8", "[2,2]", data, offsets, "[4000000,2]"};
+    };
+    two_files const too_large(large("0123", "[0,0]"), large("4567", "[2,0]"));
+    too_large.cannot_be_verified(errc::not_covered, "is said to be [4000000, 2] of uint8");
+}
+
+BOOST_AUTO_TEST_CASE(with_digests_what_was_saved_need_not_be_whole) {
+    shared_directory const directory;
+    held part(world().rank() == 0 ? std::vector{shard_of("w", data_type::u8, {4}, {1}, {2})}
+                                  : std::vector<shard_descriptor>{});
+    save(world(), part.tensors(), directory / "with", {.writing = {.partial = true}});
+    BOOST_TEST(verify(world(), open_checkpoint(world(), directory / "with")).ok());
+    save(world(), part.tensors(), directory / "without",
+         {.writing = {.partial = true, .digests = false}});
+    auto const without = open_checkpoint(world(), directory / "without");
+    BOOST_CHECK_EXCEPTION(verify(world(), without), error,
+                          mentions(errc::not_covered, "'w': elements [0:1] are held by no file"));
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_shard_file_is_a_gap) {

@@ -7,6 +7,7 @@
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
@@ -38,6 +39,14 @@ struct box_digest {
         visit(self.tensor, self.box, self.shard, self.digest);
     }
 };
+
+/// Throws if a tensor is larger than all files together, since its shards cannot cover it. Called
+/// before anything is planned for the tensor.
+///
+/// \param is_checked true for each tensor to check
+/// \throws error with errc::not_covered
+RESHARD_DECL void check_held(checkpoint_metadata const& source,
+                             function_ref<bool(checkpoint_tensor const&)> is_checked);
 
 /// A tensor of a checkpoint: the different boxes of its shards, and the shards with each box. The
 /// box of a shard of several blocks spans from the first block to the last.

@@ -34,19 +34,29 @@ namespace detail {
 RESHARD_DECL vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
                                           progress_function const& progress);
 
+/// Throws if tensors with shards in files without digests are not tiled by their shards, as
+/// `convert` does. A digest shows that a file is as it was saved; it does not show that all of the
+/// tensor was saved.
+///
+/// Process `rank` of `size` checks every `size`-th tensor.
+///
+/// \throws error with errc::not_covered or errc::overlap
+RESHARD_DECL void check_tiling(checkpoint const& source, int rank, int size);
+
 /// The number of bytes with digests, and the files without digests. Reads no data.
 RESHARD_DECL verification verifiable(checkpoint const& source);
 
 } // namespace detail
 
 /// Compares all data of a checkpoint with the saved digests. Opening the checkpoint has compared
-/// the record, and the headers and sizes of files.
+/// the record, and the headers and sizes of files. Shards without digests must tile their tensors.
 ///
 /// Each rank reads every `size`-th tensor. If ranks see different files, each rank reads tensors in
 /// the files that it sees.
 ///
 /// \param progress gets the number of bytes that this rank has compared, and the number that it has
 ///                 to compare
+/// \throws error with errc::not_covered or errc::overlap as `detail::check_tiling`
 /// \par Collective every rank of the group, with the same checkpoint
 verification verify(group auto const& world, checkpoint const& source,
                     detail::progress_function const& progress = {}) {
@@ -54,8 +64,10 @@ verification verify(group auto const& world, checkpoint const& source,
     fingerprint.add_digest("checkpoint of that name", detail::digest_of(source.metadata()));
     detail::agree_to_run(world, detail::call_on("verify", source), fingerprint);
     vector<detail::bad_chunk> chunks;
-    agree_on(world,
-             [&] { chunks = detail::bad_chunks(source, world.rank(), world.size(), progress); });
+    agree_on(world, [&] {
+        detail::check_tiling(source, world.rank(), world.size());
+        chunks = detail::bad_chunks(source, world.rank(), world.size(), progress);
+    });
     verification result = detail::verifiable(source);
     for (auto const& of_rank : detail::gather_values(world, chunks))
         result.bad.insert(result.bad.end(), of_rank.begin(), of_rank.end());

@@ -83,25 +83,6 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
     return few;
 }
 
-/// Refuses a tensor that is larger than all files together, since its shards cannot cover it.
-/// Called before anything is planned for the tensor.
-inline void check_held(checkpoint_metadata const& source) {
-    std::uint64_t there = 0;
-    for (checkpoint_file const& file : source.files)
-        there += file.bytes;
-    for (checkpoint_tensor const& tensor : source.tensors) {
-        index_vector const shape = tensor.shape;
-        index_t bytes = 0;
-        at_path(source.path.string() + ": '" + std::string(tensor.key) + "'",
-                [&] { bytes = byte_count(element_count(shape), tensor.dtype); });
-        if (static_cast<std::uint64_t>(bytes) > there)
-            fail(errc::not_covered, source.path.string(), ": '", tensor.key,
-                 "': the metadata state the shape ", shape, " of ", tensor.dtype, " (", bytes,
-                 " bytes), but all files together have ", there,
-                 " bytes; is a file missing, or are the metadata damaged?");
-    }
-}
-
 /// \throws error as the program
 inline mapping mapping_of_call(convert_options const& options, checkpoint const& source) {
     if (mapping const* const mapping = options.program.known())
@@ -148,7 +129,7 @@ struct planned_conversion {
                     convert_options const& options) {
         check_all_read(source.metadata());
         if (!options.wanted || !options.writing.partial)
-            check_held(source.metadata());
+            check_held(source.metadata(), [](checkpoint_tensor const&) { return true; });
         program = mapping_of_call(options, source);
         at_path(source.metadata().path, [&] {
             check_readable(program, source.files_layout(),

@@ -13,8 +13,10 @@
 #include <reshard/storage/window_reads.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <map>
+#include <string>
 #include <utility>
 
 namespace reshard::detail {
@@ -71,6 +73,26 @@ inline index_vector global_index(shard_table const& table, std::size_t shard, in
     for (std::size_t axis = 0; axis < index.size(); ++axis)
         index[axis] += region.offset[axis];
     return index;
+}
+
+RESHARD_DECL void check_held(checkpoint_metadata const& source,
+                             function_ref<bool(checkpoint_tensor const&)> is_checked) {
+    std::uint64_t there = 0;
+    for (checkpoint_file const& file : source.files)
+        there += file.bytes;
+    for (checkpoint_tensor const& tensor : source.tensors) {
+        if (!is_checked(tensor))
+            continue;
+        index_vector const shape = tensor.shape;
+        index_t bytes = 0;
+        at_path(source.path.string() + ": '" + std::string(tensor.key) + "'",
+                [&] { bytes = byte_count(element_count(shape), tensor.dtype); });
+        if (static_cast<std::uint64_t>(bytes) > there)
+            fail(errc::not_covered, source.path.string(), ": '", tensor.key,
+                 "': the metadata state the shape ", shape, " of ", tensor.dtype, " (", bytes,
+                 " bytes), but all files together have ", there,
+                 " bytes; is a file missing, or are the metadata damaged?");
+    }
 }
 
 RESHARD_DECL stored_tensor::stored_tensor(checkpoint const& source, std::size_t number)

@@ -5,6 +5,10 @@
 
 #include <reshard/storage/verify.hpp>
 
+#include <reshard/storage/stored_tensor.hpp>
+
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace reshard::detail {
@@ -24,6 +28,21 @@ inline vector<shard_place> shards_to_verify(checkpoint const& source, int rank, 
                 !tensors[t].shards[i].digests.empty() && is_mine(t, tensors[t].shards[i]))
                 shard_places.push_back({t, i});
     return shard_places;
+}
+
+RESHARD_DECL void check_tiling(checkpoint const& source, int rank, int size) {
+    checkpoint_metadata const& metadata = source.metadata();
+    auto const lacks_digests = [&](checkpoint_tensor const& tensor) {
+        return !metadata.aliases.contains(tensor.key) &&
+               std::ranges::any_of(tensor.shards, [&](checkpoint_shard const& shard) {
+                   return metadata.files[shard.file].chunk_bytes == 0;
+               });
+    };
+    check_held(metadata, lacks_digests);
+    for (auto t = static_cast<std::size_t>(rank); t < metadata.tensors.size();
+         t += static_cast<std::size_t>(size))
+        if (lacks_digests(metadata.tensors[t]))
+            stored_tensor(source, t).check_cover();
 }
 
 RESHARD_DECL vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
