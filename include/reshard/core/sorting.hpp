@@ -136,7 +136,6 @@ public:
     }
 
 private:
-
     struct slot {
         std::uint64_t digest = 0;
         std::uint32_t number = none;
