@@ -35,20 +35,20 @@ public:
         using difference_type = std::ptrdiff_t;
 
         iterator() = default;
-        iterator(run const* run, std::size_t place) : run_(run), place_(place) {}
+        iterator(run const* run, std::size_t index) : run_(run), index_(index) {}
 
-        T const& operator*() const { return *(*run_)[place_]; }
-        T const* operator->() const { return (*run_)[place_].get(); }
+        T const& operator*() const { return *(*run_)[index_]; }
+        T const* operator->() const { return (*run_)[index_].get(); }
         iterator& operator++() {
-            if (++place_ == run_->size())
+            if (++index_ == run_->size())
                 *this = {run_ + 1, 0};
             return *this;
         }
         iterator operator++(int) { return std::exchange(*this, std::next(*this)); }
         iterator& operator--() {
-            if (place_ == 0)
+            if (index_ == 0)
                 *this = {run_ - 1, run_[-1].size()};
-            --place_;
+            --index_;
             return *this;
         }
         iterator operator--(int) { return std::exchange(*this, std::prev(*this)); }
@@ -56,7 +56,7 @@ public:
 
     private:
         run const* run_ = nullptr;
-        std::size_t place_ = 0;
+        std::size_t index_ = 0;
     };
 
     std::size_t size() const { return size_; }
@@ -69,10 +69,10 @@ public:
         if (empty())
             return end();
         run const& near = runs_[run_of(key)];
-        auto const place = place_in(near, key);
-        if (place == near.end() || (*place)->key != key)
+        auto const position = position_in(near, key);
+        if (position == near.end() || (*position)->key != key)
             return end();
-        return {&near, static_cast<std::size_t>(place - near.begin())};
+        return {&near, static_cast<std::size_t>(position - near.begin())};
     }
 
     /// Adds an element, or replaces the element with the same key.
@@ -111,7 +111,7 @@ private:
     }
 
     /// The first element of a run whose key is not less than `key`, or the end.
-    static auto place_in(auto& run, std::string_view key) {
+    static auto position_in(auto& run, std::string_view key) {
         return std::lower_bound(
             run.begin(), run.end(), key,
             [](pointer const& element, std::string_view sought) { return element->key < sought; });
@@ -120,12 +120,12 @@ private:
     void insert(pointer added) {
         std::size_t const number = run_of(added->key);
         run& near = runs_[number];
-        auto const place = place_in(near, added->key);
-        if (place != near.end() && (*place)->key == added->key) {
-            *place = std::move(added);
+        auto const position = position_in(near, added->key);
+        if (position != near.end() && (*position)->key == added->key) {
+            *position = std::move(added);
             return;
         }
-        near.insert(place, std::move(added));
+        near.insert(position, std::move(added));
         ++size_;
         if (near.size() > longest_run)
             halve(number);

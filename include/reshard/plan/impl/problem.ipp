@@ -38,7 +38,7 @@ public:
     /// The element with that key, or null. Usually the next element has the key, without a search.
     T const* find(std::string_view key) {
         if (next_ == elements_.size() || elements_[next_]->key != key)
-            next_ = place_of(key);
+            next_ = index_of(key);
         return next_ == elements_.size() ? nullptr : &next();
     }
 
@@ -54,12 +54,12 @@ public:
 private:
     static constexpr std::size_t ahead = 12, line = 64; // steps, bytes
 
-    std::size_t place_of(std::string_view key) const {
-        auto const place = std::lower_bound(
+    std::size_t index_of(std::string_view key) const {
+        auto const position = std::lower_bound(
             elements_.begin(), elements_.end(), key,
             [](T const* element, std::string_view sought) { return element->key < sought; });
-        bool const is_found = place != elements_.end() && (*place)->key == key;
-        return is_found ? static_cast<std::size_t>(place - elements_.begin()) : elements_.size();
+        bool const exists = position != elements_.end() && (*position)->key == key;
+        return exists ? static_cast<std::size_t>(position - elements_.begin()) : elements_.size();
     }
 
     static void fetch(T const& far, T const& near) {
