@@ -63,7 +63,7 @@ struct simulation {
     bool operator==(simulation const&) const = default;
 };
 
-/// `the link out of node 3`, `the memory of rank 5`.
+/// In words, for example `the link out of node 3` or `the memory of rank 5`.
 RESHARD_DECL std::string name(simulation::link const& link);
 
 /// Runs flows, each as soon as it can start, over links that are shared fairly (max-min): on a full

@@ -57,7 +57,7 @@ RESHARD_DECL vector<tensor_facts> join(attribute const& axis, attribute const* s
                                        vector<tensor_facts> const& values,
                                        std::size_t result_count);
 
-/// Takes a statement apart for operands with these facts. `wanted` is the target's shape of the
+/// Splits a statement into its steps, for operands with these facts. `wanted` is the target's shape of the
 /// tensor on the right, or null.
 ///
 /// \pre    the statement has run without error on such tensors, and is neither a removal nor an

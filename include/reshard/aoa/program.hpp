@@ -104,7 +104,7 @@ public:
     /// lowering.
     vector<state_suffix> const& state_suffixes() const { return state_suffixes_; }
 
-    /// The number of different texts, and of temporaries. All their numbers are smaller.
+    /// How many different texts there are, and how many temporaries; both are numbered from 0.
     std::size_t text_count() const;
     std::size_t fresh_count() const { return fresh_.size(); }
     /// \}

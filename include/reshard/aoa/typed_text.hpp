@@ -175,7 +175,7 @@ template <refusal Reason, errc Code, class Statement, class Column>
 struct in_program;
 /// \}
 
-/// False for the fault at this position.
+/// False if there is this fault at this position.
 template <class Place, refusal Reason>
 inline constexpr bool is_free_of = true;
 template <refusal Reason, errc Code, class Statement, class Column>

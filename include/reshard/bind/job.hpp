@@ -59,7 +59,7 @@ public:
          detail::any_arena const* memory = nullptr)
         : tensors(std::move(state)), layout(std::move(known_layout)), arena(memory) {}
 
-    /// Makes a side that is only read from a side whose tensors may be written.
+    /// Converts a side whose tensors may be written to a side whose tensors are only read.
     template <class Other>
         requires(
             !std::same_as<Other, View> &&

@@ -120,7 +120,7 @@ inline row_parts parts_of_row(unsigned char const* target, row_step step, index_
 /// True if bf16 can represent every value of the type.
 constexpr bool fits_bf16(data_type dtype) { return dtype == data_type::bf16 || bits(dtype) == 8; }
 
-/// The parameters of all casts between two types.
+/// The constants that all kernels for one pair of types share.
 template <data_type Source, data_type Target>
 struct pair_of_sizes {
     static constexpr index_t source_size = bits(Source) / 8;

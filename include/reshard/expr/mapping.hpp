@@ -134,7 +134,7 @@ struct relation {
         scale,        ///< scales of the tensor's blocks
         alias,        ///< the same value under another name: a separate tensor in a target
         copy,         ///< a source tensor that has to be equal, and is not used
-        tie,          ///< an alias that the caller wants as the same tensor, written once
+        tie,          ///< an alias that the caller declares to be the same tensor, written once
         number,       ///< a source number that has to be equal; both become one target number
     } type{};
     std::string key;         ///< the parameter

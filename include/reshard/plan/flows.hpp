@@ -69,7 +69,7 @@ public:
     /// A target tensor of a kind.
     constexpr std::uint32_t example(std::size_t kind) const { return kinds_.representative[kind]; }
 
-    /// The tree of relayed flows with that number.
+    /// The relay tree with this number.
     ///
     /// \pre a flow of `for_each` has that number
     constexpr detail::relay_tree tree(std::uint32_t number) const {

@@ -38,7 +38,7 @@ struct unread_use {
 RESHARD_DECL vector<unread_use> find_unread(mapping const& program, layout const& source,
                                             layout const* target);
 
-/// \throws error with errc::unsupported for the first such output
+/// \throws error with errc::unsupported for the first result of `find_unread`
 RESHARD_DECL void check_readable(mapping const& program, layout const& source,
                                  layout const* target);
 

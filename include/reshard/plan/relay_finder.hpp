@@ -105,7 +105,8 @@ private:
         std::uint32_t number = tree_table::none;
     };
 
-    using spread_box = std::pair<std::uint32_t, std::uint32_t>; ///< of the target
+    using spread_box =
+        std::pair<std::uint32_t, std::uint32_t>; ///< a target's spread, and a box of it
 
     /// The holders that want a box, from any sender: only the first holder of each process.
     struct box_receivers {

@@ -125,7 +125,7 @@ private:
         std::optional<std::uint32_t> stripe = {};
     };
 
-    /// The most processes of one node that want the first box.
+    /// The largest number of processes of one node that want the first box.
     constexpr std::uint32_t most_on_node(tensor_shards const& shards) const {
         vector<holder_t> processes;
         box const first = shards.region(0);

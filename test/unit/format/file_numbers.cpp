@@ -53,10 +53,14 @@ BOOST_AUTO_TEST_CASE(a_lost_file_is_missed) {
 BOOST_AUTO_TEST_CASE(files_that_count_differently_are_refused) {
     file_counter counter;
     counter.add(says("1 of 3"), "a");
-    BOOST_CHECK_EXCEPTION(counter.add(says("2 of 4"), "b"), error,
-                          with(errc::corrupt_file, "b: the file is one of 4, and a is one of 3"));
-    BOOST_CHECK_EXCEPTION(counter.add(says("1 of 3"), "c"), error,
-                          with(errc::corrupt_file, "c: another file is number 1 of 3 too"));
+    BOOST_CHECK_EXCEPTION(
+        counter.add(says("2 of 4"), "b"), error,
+        with(errc::corrupt_file, "b: by its metadata it is one of 4 files, but a is one of 3"));
+    BOOST_CHECK_EXCEPTION(
+        counter.add(says("1 of 3"), "c"), error,
+        with(
+            errc::corrupt_file,
+            "c: by its metadata it is number 1 of 3 files, but another file has this number, too"));
 }
 
 BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_refused) {

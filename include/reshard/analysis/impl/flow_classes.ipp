@@ -347,7 +347,7 @@ struct alignas(64) running_flow {
     state now = state::waiting;
 };
 
-/// All classes of flows, the links that they use, and the classes that wait for them.
+/// All classes of flows, the links that each class uses, and the classes that wait for it.
 struct running_flows {
     struct flow_link {
         std::uint32_t link = 0;

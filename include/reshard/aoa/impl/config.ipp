@@ -113,10 +113,11 @@ private:
         if (!is_true && !takes("false"))
             fail_at(at_, "true or false");
         if (is_true && key == "aoa_config_reverse")
-            reshard::fail(errc::unsupported, place_text(file_, text_, index),
-                          ": aoa_config_reverse asks to run the program in reverse, which the text "
-                          "of a program cannot: remove this member, and run it so (reshard convert "
-                          "--reverse)");
+            reshard::fail(
+                errc::unsupported, place_text(file_, text_, index),
+                ": aoa_config_reverse asks to run the program in reverse, but a program's "
+                "text cannot ask for that; remove this member, and reverse the program "
+                "when you run it (reshard convert --reverse)");
     }
 
     void list() {

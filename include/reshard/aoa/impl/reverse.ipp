@@ -159,8 +159,8 @@ private:
         want_unread(entry, id);
     }
 
-    /// Reassembles a tensor without lost elements that no statement recovers. Adds a tensor that
-    /// has no elements. Returns false if neither is possible.
+    /// Reassembles a tensor that has lost no elements, but that no statement recovers. Adds a
+    /// tensor that has no elements. Returns false if neither is possible.
     bool put_together_again(catalog_entry const& entry, std::uint32_t id, std::uint32_t by) {
         if (lost_.has(entry.key) || code_.text(text_name(id)) != entry.key)
             return false;

@@ -23,10 +23,11 @@ RESHARD_DECL void file_counter::add(std::map<std::string, std::string> const& me
         return;
     auto const [number, count] = parse(match->second, file);
     if (count_ != 0 && count != count_)
-        fail(errc::corrupt_file, file, ": the file is one of ", count, ", and ", first_file_,
-             " is one of ", count_);
+        fail(errc::corrupt_file, file, ": by its metadata it is one of ", count, " files, but ",
+             first_file_, " is one of ", count_);
     if (!numbers_.insert(number).second)
-        fail(errc::corrupt_file, file, ": another file is number ", number, " of ", count, " too");
+        fail(errc::corrupt_file, file, ": by its metadata it is number ", number, " of ", count,
+             " files, but another file has this number, too");
     if (count_ == 0)
         first_file_ = file;
     count_ = count;

@@ -123,7 +123,8 @@ private:
     void add_wildcard(step wildcard) {
         constexpr std::ptrdiff_t most = 4;
         if (std::ranges::count_if(steps_, is_wildcard) == most)
-            fail(errc::bad_layout, "more than ", most, " of * and {key} are not supported");
+            fail(errc::bad_layout, "a file name may have at most ", most,
+                 " wildcards (* or {key})");
         steps_.push_back(std::move(wildcard));
     }
 

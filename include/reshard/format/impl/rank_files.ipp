@@ -98,7 +98,8 @@ private:
     static void rename_only(checkpoint_metadata& metadata, rank_file const& file) {
         if (metadata.tensors.size() != 1)
             fail(errc::corrupt_file, file.path.string(), ": has ",
-                 counted(metadata.tensors.size(), "tensor"), ", and {key} is for files of one");
+                 counted(metadata.tensors.size(), "tensor"),
+                 ", but a file name with {key} requires exactly one tensor in each file");
         metadata.tensors.front().key = file.key;
         metadata.aliases.clear();
     }

@@ -289,8 +289,8 @@ private:
         std::uint32_t statement = 0; ///< the statement that uses it; numbers start at 1
     };
 
-    /// The temporary that replaces `x^T`. The first time in a statement, appends `x -> temporary,
-    /// permute="[]"`.
+    /// The temporary that replaces `x^T`. When a statement uses `x^T` for the first time, this
+    /// appends `x -> temporary, permute="[]"`.
     name temporary_for(name const& transposed, statement const& like, vector<statement>& expanded) {
         temporary& new_temporary = temporaries_[transposed.id];
         if (new_temporary.statement == statement_)

@@ -188,8 +188,8 @@ private:
                       << 8 * (texts_.is_big_endian ? size - 1 - i : i);
         if (number > 0x10ffff || (number >= 0xd800 && number < 0xe000))
             fail(errc::corrupt_file, texts_.noun, ": the text at byte ",
-                 texts_.array.elements.begin + index, " has the character ", number,
-                 ", which there is not");
+                 texts_.array.elements.begin + index, " has the number ", number,
+                 ", which is not a Unicode character");
         return number;
     }
 

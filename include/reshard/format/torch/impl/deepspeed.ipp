@@ -71,7 +71,7 @@ struct deepspeed_parameter {
 /// The parameters, by key.
 using deepspeed_parameters = std::map<std::string, deepspeed_parameter>;
 
-/// The parameters that have directories. Their contents are not added yet.
+/// The parameters that have directories. Their weights and states are filled in later.
 inline deepspeed_parameters find_parameters(file_store const& files,
                                             std::filesystem::path const& directory) {
     deepspeed_parameters parameters;
