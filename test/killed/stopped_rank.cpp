@@ -207,7 +207,7 @@ int main(int argc, char** argv) {
     std::string_view const late =
         std::string_view(argv[1]) == "arena" && std::string_view(argv[2]) == "within"
             ? "ran"
-            : "ranks that have given up, too";
+            : "ranks that have given up by now";
     try {
         check(text, world.rank() == last
                         ? std::string(late)

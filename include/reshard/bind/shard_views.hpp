@@ -24,6 +24,12 @@ namespace reshard::detail {
 /// A shard is identified by the number of its tensor in the layout, and its number in that tensor.
 class shard_numbers {
 public:
+    /// Reserves memory for more shards without memory.
+    void reserve_shapes(std::size_t shards) {
+        table_.reserve(shards);
+        added_.reserve(added_.size() + shards);
+    }
+
     bool contains(std::uint32_t tensor, std::uint32_t shard) const {
         return index_of({tensor, shard}) != class_table::none;
     }
@@ -54,10 +60,14 @@ private:
     /// The index of a shard among those that were added, or `class_table::none`.
     std::uint32_t index_of(place where) const;
 
+    struct added_shard {
+        place where;
+        std::uint32_t number;
+    };
+
     std::uint32_t last_ = 0; ///< the last number found; usually right for the next tensor, too
     class_table table_;
-    vector<place> places_;          ///< in the order in which they were added
-    vector<std::uint32_t> numbers_; ///< by index
+    vector<added_shard> added_; ///< by index
 };
 
 /// The tensors of the holders that this process plays, by shard. Refers to their memory.

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -97,7 +96,7 @@ constexpr void reorder(T* values, vector<std::uint32_t> const& order) {
 /// comparison is an indirect call, and each value is moved twice. If the sort is critical for
 /// speed, sort numbers instead.
 ///
-/// \param values at most 2^32 values
+/// \param values at most 2^32 values, in contiguous memory
 /// \pre `is_before` is a strict weak order
 template <class Values, class Before>
 constexpr void sort_by(Values&& values, Before const& is_before) {
@@ -105,7 +104,7 @@ constexpr void sort_by(Values&& values, Before const& is_before) {
     vector<std::uint32_t> order = ascending_numbers(std::size(values));
     sort_numbers(order,
                  [&](std::uint32_t a, std::uint32_t b) { return is_before(first[a], first[b]); });
-    reorder(std::to_address(first), order);
+    reorder(std::data(values), order);
 }
 
 /// Assigns numbers to items: two items have the same number if and only if they are equal.
@@ -130,6 +129,12 @@ public:
 
     static constexpr std::uint32_t none = 0xffffffff;
 
+    /// Reserves memory for that many more classes.
+    constexpr void reserve(std::size_t classes) {
+        while (slots_.size() < 2 * (size_ + classes))
+            enlarge();
+    }
+
     /// The number of that class, or `none` if there is no such class.
     constexpr std::uint32_t known_number(std::uint64_t digest, auto&& is_it) const {
         return slots_[find(digest, is_it)].number;
@@ -152,8 +157,11 @@ private:
 
     /// Enlarges the table if one more class does not fit.
     constexpr void make_room() {
-        if (2 * (std::size_t{size_} + 1) <= slots_.size())
-            return;
+        if (2 * (std::size_t{size_} + 1) > slots_.size())
+            enlarge();
+    }
+
+    constexpr void enlarge() {
         vector<slot> const before = std::exchange(slots_, vector<slot>(2 * slots_.size()));
         for (slot const& entry : before)
             if (entry.number != none)

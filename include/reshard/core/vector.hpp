@@ -207,7 +207,7 @@ public:
     }
 
 private:
-    /// True for pointers and, without the standard's long list of checks, for iterators over memory.
+    /// True for iterators over contiguous elements, without the long checks of the standard.
     template <class Iterator>
     static constexpr bool is_run_of_bytes =
         std::is_same_v<Iterator, T*> || std::is_same_v<Iterator, T const*> || requires {
@@ -251,11 +251,9 @@ private:
 
     /// Destroys the elements from `end` on.
     constexpr void cut(T* end) {
-        if constexpr (std::is_trivially_copyable_v<T>)
-            end_ = end;
-        else
-            while (end_ != end)
-                (--end_)->~T();
+        for (T* at = end; at != end_; ++at)
+            at->~T();
+        end_ = end;
     }
 
     constexpr void free_block() {

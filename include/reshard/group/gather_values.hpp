@@ -44,11 +44,6 @@ vector<T> gather_values(Group const& world, T const& value) {
     return values_of_ranks<T>(world.all_gather(content_bytes(value)));
 }
 
-/// \pre `values` is not empty
-inline index_t largest(vector<index_t> const& values) {
-    return *std::max_element(values.begin(), values.end());
-}
-
 /// A named value: `iteration`, `args`. Only the caller knows its meaning.
 struct common_value {
     std::string_view name;

@@ -122,7 +122,7 @@ inline constexpr std::size_t most_staged = 4;
 /// The most chunks of trees under way to one rank. Messages between two ranks advance together:
 /// with more chunks, the first would arrive as late as the last, and could not be passed on
 /// meanwhile.
-inline constexpr std::ptrdiff_t most_of_trees = 2;
+inline constexpr std::size_t most_of_trees = 2;
 
 /// The chunks in order, and the chunks under way. All runs share the staging memory.
 struct chunk_window {
@@ -174,11 +174,10 @@ struct chunk_window {
     /// \pre not all chunks are started
     bool is_peer_busy() const {
         bound_chunk const& sent = next_chunk();
-        return sent.is_of_tree && std::count_if(std::begin(under_way), std::end(under_way),
-                                                [&](bound_chunk const* other) {
-                                                    return other && other->is_of_tree &&
-                                                           other->peer == sent.peer;
-                                                }) >= most_of_trees;
+        std::size_t of_trees = 0;
+        for (bound_chunk const* const other : under_way)
+            of_trees += other && other->is_of_tree && other->peer == sent.peer;
+        return sent.is_of_tree && of_trees >= most_of_trees;
     }
 
     /// Gives the next chunk a slot.

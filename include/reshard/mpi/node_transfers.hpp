@@ -81,6 +81,11 @@ RESHARD_DECL index_t bytes_of(plan const& plan, vector<std::uint32_t> const& num
 /// For each peer, the bytes that this process exchanges with it, in the direction with more bytes.
 RESHARD_DECL vector<index_t> bytes_by_peer(plan const& plan, sorted_transfers const& sorted);
 
+/// \pre `values` is not empty
+inline index_t largest(vector<index_t> const& values) {
+    return *std::max_element(values.begin(), values.end());
+}
+
 /// Removes from `sorted` the transfers between this process and `peers`, which are ascending.
 RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers);
 

@@ -28,6 +28,8 @@ struct process_mark {
 RESHARD_DECL process_mark this_process();
 
 /// A random number other than 0. No other call returns the same number, in any process.
+///
+/// \throws error with errc::unsupported if the system has no random numbers
 RESHARD_DECL std::uint64_t new_token();
 
 /// True if a process has certainly ended, even if its parent has not waited for it yet. False for a

@@ -168,14 +168,13 @@ public:
     }
 
 private:
-    using places = vector<std::pair<holder_t, std::uint32_t>>; ///< by process, or by node
+    using place = std::pair<holder_t, std::uint32_t>; ///< its process or node, and its number
+    using places = vector<place>;
 
-    static constexpr std::span<places::value_type const> range_of(places const& sorted,
-                                                                  holder_t number) {
-        auto const begin =
-            std::lower_bound(sorted.begin(), sorted.end(), places::value_type(number, 0));
-        return {begin,
-                std::upper_bound(begin, sorted.end(), places::value_type(number, 0xffffffff))};
+    static constexpr std::span<place const> range_of(places const& sorted, holder_t number) {
+        auto const begin = std::lower_bound(sorted.begin(), sorted.end(), place(number, 0));
+        auto const end = std::upper_bound(begin, sorted.end(), place(number, 0xffffffff));
+        return {begin, end};
     }
 
     std::size_t count_;

@@ -90,6 +90,7 @@ struct shard_place {
 template <class View>
 shard_views<View> shapes_in_files(checkpoint_metadata const& metadata) {
     shard_views<View> views;
+    views.reserve_shapes(metadata.tensors.size());
     for (std::uint32_t t = 0; t < metadata.tensors.size(); ++t) {
         checkpoint_tensor const& tensor = metadata.tensors[t];
         for (std::uint32_t i = 0; i < tensor.shards.size(); ++i)

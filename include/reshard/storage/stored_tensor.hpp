@@ -45,8 +45,8 @@ struct box_digest {
 ///
 /// \param is_checked true for each tensor to check
 /// \throws error with errc::not_covered
-RESHARD_DECL void check_held(checkpoint_metadata const& source,
-                             function_ref<bool(checkpoint_tensor const&)> is_checked);
+RESHARD_DECL void check_total_bytes(checkpoint_metadata const& source,
+                                    function_ref<bool(checkpoint_tensor const&)> is_checked);
 
 /// A tensor of a checkpoint: the different boxes of its shards, and the shards with each box. The
 /// box of a shard of several blocks spans from the first block to the last.

@@ -36,7 +36,8 @@ struct write_options {
     /// several names once for each name, and cannot be saved in the background.
     std::string format = {};
     bool replace = false; ///< if true, replaces an existing checkpoint at the target
-    bool partial = false; ///< if true, shards may share elements or leave gaps
+    bool partial = false; ///< if true, shards may share elements or leave gaps; keep `digests`
+                          ///< then, or `verify` refuses the checkpoint
     /// If true, the checkpoint appears only when its bytes are on the disk. If false, it may be
     /// lost or incomplete if the machine stops soon after.
     bool sync = true;

@@ -359,9 +359,10 @@ BOOST_AUTO_TEST_CASE(sets_are_of_the_same_shards_in_memory_of_their_own) {
     weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);
     weights weights({"a"}, 6, 4, cut_along::columns);
     bridge_source const source(solo(), have.views(), port);
-    BOOST_TEST(error_of([&] { bridge_target(solo(), want.views(), weights.views(), port); }) ==
-               "bad_layout: the two sets of tensors have different shards (2 and 2); give the same "
-               "shards in the same order");
+    BOOST_TEST(
+        error_of([&] { bridge_target(solo(), want.views(), weights.views(), port); }) ==
+        "bad_layout: set 2 of the tensors (2 shards) has other shards than set 1 (2 shards); "
+        "give the same shards in the same order");
     BOOST_TEST(error_of([&] {
                    bridge_target(solo(), want.views(), want.views(), port);
                }).starts_with("memory_overlap: target 'a' and target 'a' share memory"));

@@ -95,6 +95,11 @@ BOOST_AUTO_TEST_CASE(a_thing_stays_where_it_is) {
         BOOST_TEST(&present == places[static_cast<std::size_t>(1999 - present.value)]);
     thing_list const moved = std::move(list);
     BOOST_TEST(&*moved.find("1500") == places[499]);
+    BOOST_TEST(list.empty());
+    BOOST_TEST(list.size() == 0u);
+    BOOST_TEST((list.find("1500") == list.end()));
+    list.put({"1", 1});
+    BOOST_TEST(list.find("1")->value == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_change_of_a_copy_does_not_reach_the_other) {

@@ -12,23 +12,22 @@ namespace reshard::detail {
 RESHARD_DECL bool shard_numbers::put(place where, std::size_t number) {
     std::uint32_t const index =
         table_.number(digest_of_all(where.tensor, where.shard),
-                      [&](std::uint32_t other) { return places_[other] == where; });
-    if (index < places_.size())
+                      [&](std::uint32_t other) { return added_[other].where == where; });
+    if (index < added_.size())
         return false;
-    places_.push_back(where);
-    numbers_.push_back(static_cast<std::uint32_t>(number));
+    added_.push_back({where, static_cast<std::uint32_t>(number)});
     return true;
 }
 
 RESHARD_DECL std::uint32_t shard_numbers::index_of(place where) const {
     return table_.known_number(digest_of_all(where.tensor, where.shard),
-                               [&](std::uint32_t other) { return places_[other] == where; });
+                               [&](std::uint32_t other) { return added_[other].where == where; });
 }
 
 RESHARD_DECL std::uint32_t shard_numbers::number_at(place where) const {
     std::uint32_t const index = index_of(where);
     BOOST_ASSERT(index != class_table::none);
-    return numbers_[index];
+    return added_[index].number;
 }
 
 RESHARD_DECL shard_numbers::place shard_numbers::place_of(shard_descriptor const& shard,

@@ -111,8 +111,9 @@ inline void check_sets(vector<target_tensors> const& sets) {
     for (target_tensors const& set : sets) {
         tensors.push_back(set.tensors);
         if (set.tensors.descriptors() != sets[0].tensors.descriptors())
-            fail(errc::bad_layout, "the two sets of tensors have different shards (",
-                 sets[0].tensors.size(), " and ", set.tensors.size(),
+            fail(errc::bad_layout, "set ", tensors.size(), " of the tensors (",
+                 counted(set.tensors.size(), "shard"), ") has other shards than set 1 (",
+                 counted(sets[0].tensors.size(), "shard"),
                  "); give the same shards in the same order");
     }
     check_memory({}, tensors);

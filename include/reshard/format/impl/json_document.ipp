@@ -101,7 +101,7 @@ RESHARD_DECL index_vector json_cursor::extents() const {
         if (value.is_int64() && value.get_int64() >= 0) // without the path, which takes longer
             result.push_back(value.get_int64());
         else
-            json_cursor(*this, value, {{}, step::counted, result.size()}).count();
+            result.push_back(json_cursor(*this, value, {{}, step::counted, result.size()}).count());
     return result;
 }
 

@@ -258,7 +258,7 @@ public:
             staged = only{stage};
             add(row, placements);
         }
-        row.shards = sorted_by_holder(row.shards);
+        row.shards = sorted_by_holder(std::move(row.shards));
         return row;
     }
 

@@ -99,7 +99,7 @@ RESHARD_DECL void wait_limit::give_up(double waited) const {
     std::string const missing = ranks_missing(heard);
     fail(errc::deadline, "rank ", world_.rank(), " of ", world_.size(), " waited ",
          static_cast<long>(waited * 1000), " ms for ",
-         missing.empty() ? "ranks that have given up, too"
+         missing.empty() ? "ranks that have given up by now"
                          : (missing.find(',') == missing.npos ? "rank " : "ranks ") + missing +
                                ", which did not answer: stopped, busy, or in another call",
          "; end the job with MPI_Abort, and give options.deadline more time if it was short");

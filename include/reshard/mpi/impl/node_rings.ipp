@@ -324,7 +324,8 @@ RESHARD_DECL std::shared_ptr<node_rings const> rings_for(ranks_on_nodes const& g
     index_t on_node = 0;
     for (int const rank : node.numbers)
         on_node += bytes[static_cast<std::size_t>(rank)];
-    index_t const most_on_node = largest(gather_values(node.group, on_node));
+    vector<index_t> const of_ranks = gather_values(node.group, on_node);
+    index_t const most_on_node = *std::max_element(of_ranks.begin(), of_ranks.end());
     if ((chosen == node_exchange::chosen && most_on_node < least_in_rings) ||
         node.numbers.size() > node_rings::most_ranks)
         return nullptr;

@@ -7,7 +7,9 @@
 
 #include <reshard/core/error.hpp>
 
+#if __has_include(<sys/random.h>)
 #include <sys/random.h>
+#endif
 #include <sys/stat.h>
 #include <unistd.h>
 

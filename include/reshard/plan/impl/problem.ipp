@@ -42,9 +42,7 @@ public:
         return next_ == elements_.size() ? nullptr : &next();
     }
 
-    /// The next element.
-    ///
-    /// \pre there is one
+    /// \pre there is one more element
     T const& next() {
         if (next_ + 2 * ahead < elements_.size())
             fetch(*elements_[next_ + 2 * ahead], *elements_[next_ + ahead]);
@@ -142,7 +140,7 @@ public:
         : sources_(sources), targets_(targets) {}
 
     /// Compares the last target with all targets before it.
-    void find() {
+    void number_last() {
         target_side& target = targets_.back();
         std::uint32_t const number =
             numbers_.number(digest_of(target), [&](std::uint32_t candidate) {
@@ -207,7 +205,7 @@ inline vector<target_side> targets_of(mapping const& program, layout const& targ
     while (sides.size() < target.tensors.size()) {
         tensor_layout const& wanted = tensors.next();
         sides.push_back(target_of(target, wanted, program, outputs.find(wanted.key)));
-        examples.find(); // while the output is near
+        examples.number_last(); // while the output is in the cache
     }
     return sides;
 }

@@ -129,7 +129,7 @@ struct planned_conversion {
                     convert_options const& options) {
         check_all_read(source.metadata());
         if (!options.wanted || !options.writing.partial)
-            check_held(source.metadata(), [](checkpoint_tensor const&) { return true; });
+            check_total_bytes(source.metadata(), [](checkpoint_tensor const&) { return true; });
         program = mapping_of_call(options, source);
         at_path(source.metadata().path, [&] {
             check_readable(program, source.files_layout(),

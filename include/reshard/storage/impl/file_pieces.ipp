@@ -264,6 +264,7 @@ RESHARD_DECL layout layout_of(checkpoint_metadata const& written, file_pieces co
 RESHARD_DECL shard_views<tensor_view> shapes_of(checkpoint_metadata const& written,
                                                 file_pieces const& pieces) {
     shard_views<tensor_view> shapes;
+    shapes.reserve_shapes(pieces.size());
     for_each_tensor(written, pieces, [&](std::uint32_t t, std::span<file_piece const> of_tensor) {
         for (std::uint32_t i = 0; i < of_tensor.size(); ++i) {
             shard_descriptor const shard = descriptor_of(written, of_tensor[i]);

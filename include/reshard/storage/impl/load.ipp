@@ -208,7 +208,7 @@ inline void check_load(checkpoint const& source, target_tensors const& want,
                                  : want.tensors;
     reshard::detail::check_memory({}, {&apart, 1});
     if (options.memory || options.cache)
-        fail(errc::usage, "load() does not support options.memory and options.cache; omit them");
+        fail(errc::usage, "load() does not support options.memory or options.cache; omit them");
     if (options.between_nodes.has_relays() &&
         (options.reads == file_reads::direct || source.is_mapped()))
         fail(errc::usage, "relays() passes on what one rank has read, and ",

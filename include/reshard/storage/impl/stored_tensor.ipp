@@ -75,11 +75,11 @@ inline index_vector global_index(shard_table const& table, std::size_t shard, in
     return index;
 }
 
-RESHARD_DECL void check_held(checkpoint_metadata const& source,
-                             function_ref<bool(checkpoint_tensor const&)> is_checked) {
-    std::uint64_t there = 0;
+RESHARD_DECL void check_total_bytes(checkpoint_metadata const& source,
+                                    function_ref<bool(checkpoint_tensor const&)> is_checked) {
+    std::uint64_t available = 0;
     for (checkpoint_file const& file : source.files)
-        there += file.bytes;
+        available += file.bytes;
     for (checkpoint_tensor const& tensor : source.tensors) {
         if (!is_checked(tensor))
             continue;
@@ -87,10 +87,10 @@ RESHARD_DECL void check_held(checkpoint_metadata const& source,
         index_t bytes = 0;
         at_path(source.path.string() + ": '" + std::string(tensor.key) + "'",
                 [&] { bytes = byte_count(element_count(shape), tensor.dtype); });
-        if (static_cast<std::uint64_t>(bytes) > there)
+        if (static_cast<std::uint64_t>(bytes) > available)
             fail(errc::not_covered, source.path.string(), ": '", tensor.key,
                  "': the metadata state the shape ", shape, " of ", tensor.dtype, " (", bytes,
-                 " bytes), but all files together have ", there,
+                 " bytes), but all files together have ", available,
                  " bytes; is a file missing, or are the metadata damaged?");
     }
 }

@@ -161,7 +161,8 @@ inline void check_replicas_wanted(std::optional<layout> const& wanted,
                           "layout, or omit replicas");
     if (options.writer)
         fail(errc::usage,
-             "write_options.writer cannot be combined with write_options.replicas; omit one");
+             "write_options.writer cannot be combined with replicas, per_rank or this_layout_only, "
+             "with which each rank writes its own replicas; omit one");
 }
 
 /// Refuses a `chunk_bytes` that would make files unreadable.

@@ -32,13 +32,18 @@ inline vector<shard_place> shards_to_verify(checkpoint const& source, int rank, 
 
 RESHARD_DECL void check_tiling(checkpoint const& source, int rank, int size) {
     checkpoint_metadata const& metadata = source.metadata();
+    auto const has_none = [](checkpoint_file const& file) { return file.chunk_bytes == 0; };
+    bool const some_lack_digests = std::ranges::any_of(metadata.files, has_none);
     auto const lacks_digests = [&](checkpoint_tensor const& tensor) {
-        return !metadata.aliases.contains(tensor.key) &&
-               std::ranges::any_of(tensor.shards, [&](checkpoint_shard const& shard) {
-                   return metadata.files[shard.file].chunk_bytes == 0;
-               });
+        if (metadata.aliases.contains(tensor.key))
+            return false;
+        if (tensor.shards.empty())
+            return some_lack_digests;
+        return std::ranges::any_of(tensor.shards, [&](checkpoint_shard const& shard) {
+            return has_none(metadata.files[shard.file]);
+        });
     };
-    check_held(metadata, lacks_digests);
+    check_total_bytes(metadata, lacks_digests);
     for (auto t = static_cast<std::size_t>(rank); t < metadata.tensors.size();
          t += static_cast<std::size_t>(size))
         if (lacks_digests(metadata.tensors[t]))
