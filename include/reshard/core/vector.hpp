@@ -251,8 +251,9 @@ private:
 
     /// Destroys the elements from `end` on.
     constexpr void cut(T* end) {
-        for (T* at = end; at != end_; ++at)
-            at->~T();
+        if constexpr (!std::is_trivially_copyable_v<T>)
+            for (T* at = end; at != end_; ++at)
+                at->~T();
         end_ = end;
     }
 
