@@ -57,8 +57,8 @@ RESHARD_DECL vector<tensor_facts> join(attribute const& axis, attribute const* s
                                        vector<tensor_facts> const& values,
                                        std::size_t result_count);
 
-/// Splits a statement into its steps, for operands with these facts. `wanted` is the target's shape of the
-/// tensor on the right, or null.
+/// Splits a statement into steps, for operands with these facts. `wanted` is the target's shape of
+/// the tensor on the right, or null.
 ///
 /// \pre    the statement has run without error on such tensors, and is neither a removal nor an
 ///         addition

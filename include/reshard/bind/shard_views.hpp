@@ -35,33 +35,33 @@ public:
     }
 
 protected:
-    struct place {
+    struct shard_key {
         std::uint32_t tensor;
         std::uint32_t shard;
 
-        bool operator==(place const&) const = default;
+        bool operator==(shard_key const&) const = default;
     };
 
     /// Returns false if the shard already has a number.
-    bool put(place where, std::size_t number);
+    bool put(shard_key where, std::size_t number);
 
     /// \pre the shard was added
-    std::uint32_t number_at(place where) const;
+    std::uint32_t number_at(shard_key where) const;
 
     /// The numbers of a shard that `holder` holds, and that was not yet added.
     ///
     /// \throws error with errc::bad_layout if `holder` does not hold it in `layout`
-    place place_of(shard_descriptor const& shard, layout const& layout, holder_t holder);
+    shard_key key_of(shard_descriptor const& shard, layout const& layout, holder_t holder);
 
 private:
     std::optional<std::uint32_t> find_shard(shard_descriptor const& shard, std::uint32_t tensor,
                                             tensor_shards const& shards, holder_t holder);
 
     /// The index of a shard among those that were added, or `class_table::none`.
-    std::uint32_t index_of(place where) const;
+    std::uint32_t index_of(shard_key where) const;
 
     struct added_shard {
-        place where;
+        shard_key where;
         std::uint32_t number;
     };
 
@@ -81,12 +81,12 @@ public:
     void add(basic_state_dict<View> const& tensors, layout const& layout, holder_t holder) {
         for (auto const& local : tensors)
             if (element_count(local_shape(local.descriptor)) > 0)
-                add(place_of(local.descriptor, layout, holder), local.tensor);
+                add(key_of(local.descriptor, layout, holder), local.tensor);
     }
 
     /// Adds the tensor of shard number `shard` of tensor number `tensor`.
     void add(std::uint32_t tensor, std::uint32_t shard, View const& view) {
-        add(place{tensor, shard}, view);
+        add(shard_key{tensor, shard}, view);
     }
 
     /// Adds a shard without memory, as a row-major tensor; shards of one shape share a view.
@@ -111,7 +111,7 @@ public:
 
 private:
     /// Ignores all but the first view of a shard.
-    void add(place where, View const& view) {
+    void add(shard_key where, View const& view) {
         if (put(where, views_.size()))
             views_.push_back(view);
     }

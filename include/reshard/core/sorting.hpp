@@ -136,7 +136,7 @@ public:
     }
 
     /// The number of that class, or `none` if there is no such class.
-    constexpr std::uint32_t known_number(std::uint64_t digest, auto&& is_it) const {
+    constexpr std::uint32_t find_number(std::uint64_t digest, auto&& is_it) const {
         return slots_[find(digest, is_it)].number;
     }
 

@@ -64,7 +64,7 @@ struct destination {
 RESHARD_DECL vector<destination> explain_source(mapping const& program, std::string_view key,
                                                 std::optional<box> const& region = {});
 
-/// A piece, cut at the borders of its source tensor's shards. The results are ordered by target offset.
+/// A piece, cut at the borders of its source tensor's shards, in the order of target offsets.
 ///
 /// If several shards are equal, only the main copy counts. Elements that no shard holds are in no
 /// piece.

@@ -86,15 +86,15 @@ BOOST_AUTO_TEST_CASE(things_in_order_reversed_or_between_others_are_sorted) {
 
 BOOST_AUTO_TEST_CASE(a_thing_stays_where_it_is) {
     thing_list list;
-    std::vector<thing const*> places;
+    std::vector<thing const*> addresses;
     for (int i = 2000; i-- > 1000;) {
         list.put({std::to_string(i), i});
-        places.push_back(&*list.begin());
+        addresses.push_back(&*list.begin());
     }
     for (thing const& present : list)
-        BOOST_TEST(&present == places[static_cast<std::size_t>(1999 - present.value)]);
+        BOOST_TEST(&present == addresses[static_cast<std::size_t>(1999 - present.value)]);
     thing_list const moved = std::move(list);
-    BOOST_TEST(&*moved.find("1500") == places[499]);
+    BOOST_TEST(&*moved.find("1500") == addresses[499]);
     BOOST_TEST(list.empty());
     BOOST_TEST(list.size() == 0u);
     BOOST_TEST((list.find("1500") == list.end()));

@@ -47,11 +47,11 @@ BOOST_AUTO_TEST_CASE(a_table_finds_the_classes_that_it_numbered) {
                 return [value](std::uint32_t number) { return number == value; };
             };
             for (std::uint64_t value = 0; value < 500; ++value) {
-                BOOST_TEST(table.known_number(value % digests, is_it(value)) == class_table::none);
+                BOOST_TEST(table.find_number(value % digests, is_it(value)) == class_table::none);
                 BOOST_TEST(table.number(value % digests, is_it(value)) == value);
             }
             for (std::uint64_t value = 0; value < 500; ++value)
-                BOOST_TEST(table.known_number(value % digests, is_it(value)) == value);
+                BOOST_TEST(table.find_number(value % digests, is_it(value)) == value);
         }
 }
 

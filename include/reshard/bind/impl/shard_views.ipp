@@ -9,7 +9,7 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL bool shard_numbers::put(place where, std::size_t number) {
+RESHARD_DECL bool shard_numbers::put(shard_key where, std::size_t number) {
     std::uint32_t const index =
         table_.number(digest_of_all(where.tensor, where.shard),
                       [&](std::uint32_t other) { return added_[other].where == where; });
@@ -19,19 +19,19 @@ RESHARD_DECL bool shard_numbers::put(place where, std::size_t number) {
     return true;
 }
 
-RESHARD_DECL std::uint32_t shard_numbers::index_of(place where) const {
-    return table_.known_number(digest_of_all(where.tensor, where.shard),
-                               [&](std::uint32_t other) { return added_[other].where == where; });
+RESHARD_DECL std::uint32_t shard_numbers::index_of(shard_key where) const {
+    return table_.find_number(digest_of_all(where.tensor, where.shard),
+                              [&](std::uint32_t other) { return added_[other].where == where; });
 }
 
-RESHARD_DECL std::uint32_t shard_numbers::number_at(place where) const {
+RESHARD_DECL std::uint32_t shard_numbers::number_at(shard_key where) const {
     std::uint32_t const index = index_of(where);
     BOOST_ASSERT(index != class_table::none);
     return added_[index].number;
 }
 
-RESHARD_DECL shard_numbers::place shard_numbers::place_of(shard_descriptor const& shard,
-                                                          layout const& layout, holder_t holder) {
+RESHARD_DECL shard_numbers::shard_key shard_numbers::key_of(shard_descriptor const& shard,
+                                                            layout const& layout, holder_t holder) {
     tensor_layout const* const tensor_layout = layout.find(shard.key);
     if (tensor_layout && layout.shape_of(*tensor_layout) == shard.global_shape &&
         tensor_layout->dtype == shard.dtype) {
