@@ -140,9 +140,10 @@ inline std::uint64_t system_page_bytes() {
     return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// True if the file system has leases that prevent all changes of a file. They can do so only if all
-/// changes go through this machine's kernel. Other file systems (FUSE, network) grant leases that
-/// only this machine knows. tmpfs has small pages, and mapping them takes longer than copying their bytes.
+/// True if the file system has leases that prevent all changes of a file. They can do so only if
+/// all changes go through this machine's kernel. Other file systems (FUSE, network) grant leases
+/// that only this machine knows. tmpfs has small pages, and mapping them takes longer than copying
+/// their bytes.
 inline bool has_true_leases(file_descriptor const& file) {
     constexpr std::int64_t kinds[] = {0xEF53, 0x58465342, 0x9123683E}; // ext4, XFS, Btrfs
     struct statfs facts {};
