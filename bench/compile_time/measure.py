@@ -51,7 +51,7 @@ BOUNDS = {
     ("umbrella", "compiled"): (1.7, None),
     ("umbrella", "header_only"): (5.6, None),
     ("first", "compiled"): (3.7, None),
-    ("first", "header_only"): (45, 1300),
+    ("first", "header_only"): (25, 750),
     ("aoa", "compiled"): (4.0, None),
     ("aoa", "header_only"): (59, 2000),
 }

@@ -93,8 +93,8 @@ public:
     void add_shape(std::uint32_t tensor, std::uint32_t shard, data_type dtype,
                    index_vector const& shape) {
         std::uint32_t const index = shape_table_.number(
-            digest_of_all(static_cast<std::uint64_t>(dtype), shape), [&](std::uint32_t other) {
-                View const& view = views_[shapes_[other]];
+            digest_of_all(static_cast<std::uint64_t>(dtype), shape), [&](std::uint32_t candidate) {
+                View const& view = views_[shapes_[candidate]];
                 return view.dtype == dtype && view.shape == shape;
             });
         if (index == shapes_.size()) {

@@ -41,10 +41,10 @@ public:
     std::uint32_t add(affine_copy const& copy, element_conversion const& conversion,
                       stores stores) {
         description const wanted{copy, conversion, stores};
-        std::uint32_t const number =
-            numbers_.number(digest_of_all(copy.extent, copy.source_strides, copy.target_strides,
-                                          copy.source_offset, copy.target_offset),
-                            [&](std::uint32_t other) { return descriptions_[other] == wanted; });
+        std::uint32_t const number = numbers_.number(
+            digest_of_all(copy.extent, copy.source_strides, copy.target_strides, copy.source_offset,
+                          copy.target_offset),
+            [&](std::uint32_t candidate) { return descriptions_[candidate] == wanted; });
         if (number == copies_.size()) {
             descriptions_.push_back(wanted);
             copies_.push_back(prepare(copy, conversion, stores));

@@ -173,11 +173,10 @@ struct chunk_window {
     ///
     /// \pre not all chunks are started
     bool is_peer_busy() const {
-        bound_chunk const& sent = next_chunk();
         std::size_t of_trees = 0;
         for (bound_chunk const* const other : under_way)
-            of_trees += other && other->is_of_tree && other->peer == sent.peer;
-        return sent.is_of_tree && of_trees >= most_of_trees;
+            of_trees += other && other->is_of_tree && other->peer == next_chunk().peer;
+        return next_chunk().is_of_tree && of_trees >= most_of_trees;
     }
 
     /// Gives the next chunk a slot.

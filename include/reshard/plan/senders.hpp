@@ -169,17 +169,16 @@ public:
 
 private:
     using place = std::pair<holder_t, std::uint32_t>; ///< its process or node, and its number
-    using places = vector<place>;
 
-    static constexpr std::span<place const> range_of(places const& sorted, holder_t number) {
+    static constexpr std::span<place const> range_of(vector<place> const& sorted, holder_t number) {
         auto const begin = std::lower_bound(sorted.begin(), sorted.end(), place(number, 0));
         auto const end = std::upper_bound(begin, sorted.end(), place(number, 0xffffffff));
         return {begin, end};
     }
 
     std::size_t count_;
-    places by_process_;
-    places by_node_;
+    vector<place> by_process_;
+    vector<place> by_node_;
 };
 
 /// Chooses senders. Refers to its arguments, which must outlive it.

@@ -12,7 +12,7 @@ namespace reshard::detail {
 RESHARD_DECL bool shard_numbers::put(shard_key where, std::size_t number) {
     std::uint32_t const index =
         table_.number(digest_of_all(where.tensor, where.shard),
-                      [&](std::uint32_t other) { return added_[other].where == where; });
+                      [&](std::uint32_t candidate) { return added_[candidate].where == where; });
     if (index < added_.size())
         return false;
     added_.push_back({where, static_cast<std::uint32_t>(number)});
@@ -20,8 +20,9 @@ RESHARD_DECL bool shard_numbers::put(shard_key where, std::size_t number) {
 }
 
 RESHARD_DECL std::uint32_t shard_numbers::index_of(shard_key where) const {
-    return table_.find_number(digest_of_all(where.tensor, where.shard),
-                              [&](std::uint32_t other) { return added_[other].where == where; });
+    return table_.find_number(
+        digest_of_all(where.tensor, where.shard),
+        [&](std::uint32_t candidate) { return added_[candidate].where == where; });
 }
 
 RESHARD_DECL std::uint32_t shard_numbers::number_at(shard_key where) const {

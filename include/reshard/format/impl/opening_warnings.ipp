@@ -88,7 +88,7 @@ inline std::string placeholders(checkpoint_metadata const& metadata) {
                  first_and_more("'" + empty.front()->key + "'", empty.size()),
                  empty.size() == 1 ? " has" : " have", " no elements (shape ",
                  index_vector(empty.front()->shape),
-                 "): ZeRO stage 3 leaves out the elements of parameters that were not gathered; if "
+                 "): ZeRO stage 3 omits the elements of parameters that were not gathered; if "
                  "it did so here, save with stage3_gather_16bit_weights_on_model_save, or convert "
                  "the whole checkpoint by "
                  "zero_to_fp32.py or ds_to_universal.py of DeepSpeed");

@@ -42,7 +42,7 @@ public:
             node_transfer.is_pull ? node_transfer.ends.target.data : node_transfer.ends.source.data;
         std::uint32_t const group =
             groups_.number(digest_of_all(reinterpret_cast<std::uintptr_t>(shared)),
-                           [&](std::uint32_t other) { return shared_[other] == shared; });
+                           [&](std::uint32_t candidate) { return shared_[candidate] == shared; });
         if (group == shared_.size())
             shared_.push_back(shared);
         for (std::size_t i = 0; i < panels.size(); ++i)
