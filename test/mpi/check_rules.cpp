@@ -57,9 +57,8 @@ BOOST_AUTO_TEST_CASE(a_key_without_a_rule_is_the_error_of_the_lowest_rank_that_h
         return;
     }
     BOOST_CHECK_EXCEPTION(stages.check(layer), error,
-                          says(errc::unknown_key,
-                               "'w1' matches no rule; write a rule for each tensor, "
-                               "without an axis to replicate it"));
+                          says(errc::unknown_key, "'w1' matches no rule; add a rule for each "
+                                                  "tensor (a rule without an axis replicates it)"));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_with_different_rules_are_told_so) {

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_cell_with_two_contents_names_the_ranks) {
             check_objects(comparing.world, objects), error,
             says(errc::overlap, "'rng' [0] of [1] differs: it has 2 bytes on rank " +
                                     std::to_string(comparing.last - 1) +
-                                    " and 2 other bytes on rank " +
+                                    " and 2 different bytes on rank " +
                                     std::to_string(comparing.last)));
 }
 

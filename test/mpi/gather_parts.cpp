@@ -99,12 +99,12 @@ BOOST_AUTO_TEST_CASE(a_key_that_one_rank_alone_has_is_refused) {
     gathering.refused(
         parts, errc::ranks_disagree,
         "'v' is on rank " + std::to_string(gathering.last) +
-            " and not on rank 0; every rank of the group must have a shard of each tensor");
+            " but not on rank 0; every rank of the group must have a shard of each tensor");
     parts = {{"w", data_type::f32, {2}, 0}};
     if (!gathering.is_last)
         parts.push_back({"x", data_type::f32, {2}, 0});
     gathering.refused(parts, errc::ranks_disagree,
-                      "'x' is on rank 0 and not" + gathering.on_last() +
+                      "'x' is on rank 0 but not" + gathering.on_last() +
                           "; every rank of the group must have a shard of each tensor");
 }
 

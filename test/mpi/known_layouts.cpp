@@ -112,7 +112,7 @@ BOOST_FIXTURE_TEST_CASE(ranks_with_different_layouts_are_told_so, layouts_fixtur
     BOOST_TEST(error_of(rank == last ? columns : rows, columns, have.views(), want.views()) ==
                "ranks_disagree: ranks 0 and " + std::to_string(last) +
                    " give different layouts of the source; pass the same layout, in the same form, "
-                   "on all ranks, or no layout");
+                   "on all ranks, or pass no layout");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_layout_for_more_ranks_than_there_are_is_refused, layouts_fixture) {

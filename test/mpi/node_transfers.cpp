@@ -270,11 +270,12 @@ BOOST_AUTO_TEST_CASE(all_ranks_give_an_arena_or_none) {
         prepare(world, source_tensors{source.views()},
                 target_tensors{target.views(), {}, has_none ? nullptr : &arena});
     });
-    BOOST_TEST(text == (size == 1 ? "nothing was thrown"
-                                  : "ranks_disagree: rank 0 runs redistribute with an arena of its "
-                                    "targets set and rank " +
-                                        std::to_string(size - 1) +
-                                        " with none; every rank must make the same call"));
+    BOOST_TEST(text ==
+               (size == 1
+                    ? "nothing was thrown"
+                    : "ranks_disagree: rank 0 runs redistribute with target arena set and rank " +
+                          std::to_string(size - 1) +
+                          " with none; every rank must make the same call"));
 }
 
 BOOST_AUTO_TEST_CASE(an_arena_of_other_ranks_is_refused) {
@@ -285,12 +286,11 @@ BOOST_AUTO_TEST_CASE(an_arena_of_other_ranks_is_refused) {
     std::string const text = agreed_error(world, [&] {
         prepare(world, source_tensors{source.views()}, target_tensors{target.views(), {}, &arena});
     });
-    BOOST_TEST(text ==
-               (size == 1
-                    ? "nothing was thrown"
-                    : "usage: the arena was made by ranks other than the " + std::to_string(size) +
-                          " of this redistribution, or in another order; make one over "
-                          "the same communicator"));
+    BOOST_TEST(text == (size == 1 ? "nothing was thrown"
+                                  : "usage: the arena's communicator does not consist of the " +
+                                        std::to_string(size) +
+                                        " ranks of this redistribution in the same order; make an "
+                                        "arena over the same communicator"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

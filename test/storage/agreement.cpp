@@ -65,10 +65,10 @@ BOOST_FIXTURE_TEST_SUITE(storage_agreement, agreement_fixture)
 BOOST_AUTO_TEST_CASE(a_path_that_one_rank_cannot_open_is_an_error_on_all) {
     std::string const path = text(is_last() ? "none.safetensors" : "w.safetensors");
     int const ranks = world().size();
-    std::string const ends = ranks == 1 ? ""
-                                        : " (rank " + std::to_string(ranks - 1) +
-                                              "; rank 0 can open it: all ranks must see one file "
-                                              "system there)";
+    std::string const ends =
+        ranks == 1 ? ""
+                   : " (rank " + std::to_string(ranks - 1) +
+                         "; rank 0 can open it: all ranks must see the same file system)";
     BOOST_CHECK_EXCEPTION(
         open_checkpoint(world(), path), error,
         says(errc::missing_file, text("none.safetensors") + ": no such file or directory" + ends));
@@ -231,10 +231,10 @@ BOOST_AUTO_TEST_CASE(ranks_that_see_different_files_are_told_so,
     write_safetensors(directory / name, {{world().rank() == 0 ? "w" : "v", "U8", "[2,2]", "0123"}});
     auto const here = std::filesystem::current_path();
     std::filesystem::current_path(directory / std::to_string(world().rank()));
-    BOOST_CHECK_EXCEPTION(open_checkpoint(world(), "model.safetensors"), error,
-                          says(errc::ranks_disagree,
-                               "model.safetensors: rank 0 and rank 1 see different files; do "
-                               "they share this directory?"));
+    BOOST_CHECK_EXCEPTION(
+        open_checkpoint(world(), "model.safetensors"), error,
+        says(errc::ranks_disagree, "model.safetensors: rank 0 and rank 1 see different files; do "
+                                   "the ranks share this directory?"));
     std::filesystem::current_path(here);
 }
 

@@ -76,7 +76,7 @@ public:
     }
 
     std::string lost(std::string const& target, std::string const& part) const {
-        return text(target) + ": is not replaced, for " + text(part) +
+        return text(target) + ": is not replaced, because " + text(part) +
                " is not part of the checkpoint there and would be lost; move it away, or "
                "give another target";
     }
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(a_link_is_followed_and_stays) {
     BOOST_TEST(std::filesystem::is_symlink(path("latest")));
     BOOST_TEST((directory.names("first") == names{"model.safetensors", "reshard.json"}));
     BOOST_CHECK_EXCEPTION(run("dangling", {.replace = true}), error,
-                          mentions(errc::io, "leads to nothing"));
+                          mentions(errc::io, "is a dangling symbolic link"));
     meet();
 }
 
@@ -256,9 +256,8 @@ BOOST_AUTO_TEST_CASE(a_target_that_appears_meanwhile_is_not_overwritten) {
     };
     BOOST_CHECK_EXCEPTION(
         run("target", {}, somebody_else), error,
-        says(errc::already_exists, text("target") +
-                                       ": another process created it while the new one was "
-                                       "written; give another target"));
+        says(errc::already_exists,
+             text("target") + ": another process has created it meanwhile; give another target"));
     BOOST_TEST((directory.names() == names{"source", "target"}));
     BOOST_TEST((directory.names("target") == names{"other.safetensors"}));
 }

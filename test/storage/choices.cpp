@@ -124,9 +124,10 @@ BOOST_AUTO_TEST_CASE(ranks_whose_functions_choose_differently_save_nothing) {
     held part = tensors();
     async_saver saver;
     BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), directory / "model", options), error,
-                          mentions(errc::ranks_disagree, "as write_options.writer chooses"));
+                          mentions(errc::ranks_disagree, "files chosen by write_options.writer"));
     BOOST_CHECK_EXCEPTION(save_async(world(), part.tensors(), directory / "model", saver, options),
-                          error, mentions(errc::ranks_disagree, "as write_options.writer chooses"));
+                          error,
+                          mentions(errc::ranks_disagree, "files chosen by write_options.writer"));
     BOOST_TEST(directory.names().empty());
 }
 

@@ -322,8 +322,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_base_is_refused) {
     refused(without, directory / "b", errc::usage, "needs digests");
     save_options onto_itself = delta_of(directory / "a");
     onto_itself.writing.replace = true;
-    refused(onto_itself, directory / "a", errc::usage,
-            "is to be replaced, but the delta would need");
+    refused(onto_itself, directory / "a", errc::usage, "is to be replaced, but the delta needs");
     save(world(), tensors.tensors(), directory / "caf\xe9");
     refused(delta_of(directory / "caf\xe9"), directory / "b", errc::usage,
             "cannot be the base of a delta: its path is not UTF-8");

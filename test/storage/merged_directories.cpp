@@ -115,14 +115,14 @@ BOOST_AUTO_TEST_CASE(a_file_that_nobody_has_is_named_and_who_wrote_it,
     machines.deal(world().size());
     std::string const text =
         file_of_rank(1) + " is missing, which reshard.json lists; none of the " +
-        std::to_string(world().size()) + " ranks sees it, and rank 1 of the save has written it";
+        std::to_string(world().size()) + " ranks sees it, and rank 1 of the save wrote it";
     BOOST_CHECK_EXCEPTION(open_checkpoint(world(), machines.here()), error,
                           mentions(errc::missing_file, text));
 }
 
 BOOST_AUTO_TEST_CASE(who_wrote_a_file_is_told_by_its_name) {
     auto const by = [](int rank) {
-        return ", and rank " + std::to_string(rank) + " of the save has written it";
+        return ", and rank " + std::to_string(rank) + " of the save wrote it";
     };
     BOOST_TEST(writer_of("no shard-00003-model-00001-of-00001.safetensors") == by(2));
     BOOST_TEST(writer_of("no shard-123456-model-00001-of-00001.safetensors") == by(123455));
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(two_saves_on_two_machines_are_not_one_checkpoint,
     own.memory(0)[0] = std::byte(world().rank());
     save(solo(), own.tensors(), machines.here() / "two");
     BOOST_CHECK_EXCEPTION(open_checkpoint(world(), machines.here() / "two"), error,
-                          mentions(errc::ranks_disagree, "is not the same on rank 0"));
+                          mentions(errc::ranks_disagree, "differs between rank 0"));
 }
 
 // One rank opens its own file, and the other ones open a directory, or the other way round.

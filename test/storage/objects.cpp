@@ -83,9 +83,9 @@ BOOST_AUTO_TEST_CASE(more_ranks_than_saved_are_an_error_by_default) {
         load_state(world(), saved, state), error,
         says(errc::unknown_key,
              (directory / "3").string() +
-                 ": object 'rng' [3] of [4]: the checkpoint has an array of [3], so the object is "
-                 "beyond it; stored_object::beyond says whether it gets the cell of another one "
-                 "(repeat), or stays as it is (keep)"));
+                 ": object 'rng' [3] of [4]: the checkpoint's array has the shape [3], so the "
+                 "object is outside it; set stored_object::beyond to repeat (the object gets "
+                 "another object's cell) or to keep (it stays as it is)"));
     check_contents(state, [](index_t) { return "fresh"; });
 }
 
@@ -143,9 +143,9 @@ BOOST_AUTO_TEST_CASE(arrays_of_several_axes_repeat_along_each) {
     model_state flat{{"a", stored_object{{"rng", {2}, {1}}, "fresh", object_rule::repeat}}};
     BOOST_CHECK_EXCEPTION(
         load_state(world(), saved, flat), error,
-        says(errc::shape_mismatch, (directory / "saved").string() +
-                                       ": object 'rng' [1] of [2]: the checkpoint has an array of "
-                                       "another number of axes, [2, 1]"));
+        says(errc::shape_mismatch,
+             (directory / "saved").string() + ": object 'rng' [1] of [2]: the checkpoint's array "
+                                              "has another number of axes: its shape is [2, 1]"));
 }
 
 BOOST_AUTO_TEST_CASE(a_scalar_array_and_keys_that_look_alike_are_told_apart) {

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(the_plan_of_something_else_is_refused_with_both_digests) {
         read_plan(path(), 8), error,
         says(errc::bad_layout,
              name() + ": this plan was made for other layouts, another program or other options "
-                      "(digest 7); the digest now is 8; plan again"));
+                      "(digest 7); the digest is now 8; make the plan again"));
 }
 
 BOOST_AUTO_TEST_CASE(files_that_are_no_plans_any_more_are_refused) {
@@ -79,8 +79,10 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_plans_any_more_are_refused) {
     replace(earlier);
     BOOST_CHECK_EXCEPTION(
         read_plan(path(), 7), error,
-        says(errc::unsupported, name() + ": the archive holds a kept plan of version 1, and this "
-                                         "library reads version 13"));
+        says(
+            errc::unsupported,
+            name() +
+                ": the archive holds a kept plan of version 1, but this library reads version 13"));
     replace("");
     BOOST_CHECK_THROW(read_plan(path(), 7), error);
     std::filesystem::remove(path());
@@ -107,10 +109,10 @@ BOOST_AUTO_TEST_CASE(ranks_with_other_structures_are_refused) {
     if (world().size() == 1)
         BOOST_CHECK_NO_THROW(read_plan(world(), path(), structure, scope));
     else
-        BOOST_CHECK_EXCEPTION(read_plan(world(), path(), structure, scope), error,
-                              says(errc::ranks_disagree,
-                                   "rank 0 has a structure with digest 7, and rank 1 one with "
-                                   "digest 8; every rank must have the same"));
+        BOOST_CHECK_EXCEPTION(
+            read_plan(world(), path(), structure, scope), error,
+            says(errc::ranks_disagree, "rank 0 has a structure with digest 7, but rank 1 has "
+                                       "digest 8; it must be equal on every rank"));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_do_something_else_are_told_so) {
@@ -136,7 +138,7 @@ BOOST_AUTO_TEST_CASE(where_a_file_cannot_be_written_the_error_names_it) {
     std::filesystem::create_directories(path());
     BOOST_CHECK_EXCEPTION(
         write_plan(path(), 7, plan()), error,
-        says(errc::io, name() + ": cannot be written, since this is a directory"));
+        says(errc::io, name() + ": cannot be written, because it is a directory"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_opened_is_passed_over_with_the_reason) {
     });
     BOOST_TEST(newest() == 1);
     BOOST_TEST_REQUIRE(warnings.size() == 4u);
-    BOOST_TEST(warnings[0].find("a dead writer of 'd'") != std::string::npos);
+    BOOST_TEST(warnings[0].find("a writer of 'd' died") != std::string::npos);
     BOOST_TEST(warnings[1].starts_with((all / "b").string() + " is passed over: "));
     BOOST_TEST(warnings[2].find("not finished") != std::string::npos);
     BOOST_TEST(warnings[3].find("theirs is passed over: it has no reshard.json") !=

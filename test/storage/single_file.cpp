@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_file_makes_no_directory_unreadable) {
     BOOST_TEST(compare(world(), opened("directory"), *source).equal());
     refuses("source/one.safetensors", {}, errc::already_exists,
             text("source/one.safetensors") + ": would be taken for a file of the checkpoint " +
-                text("source") + ", which could not be opened any more; give another directory");
+                text("source") + ", which could no longer be opened; give another directory");
     BOOST_TEST(compare(world(), opened("source"), *source).equal());
 }
 
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(what_is_there_gives_way_only_where_that_is_asked_for) {
 BOOST_AUTO_TEST_CASE(a_file_of_a_checkpoint_is_not_replaced_by_one_that_stands_for_itself) {
     refuses("source/1.safetensors", {.replace = true}, errc::already_exists,
             text("source/1.safetensors") + ": is a file of the checkpoint " + text("source") +
-                "; give that as the target, or another name");
+                "; give that directory as the target, or another name");
     BOOST_TEST(compare(world(), opened("source"), *source).equal());
     on_first_rank([&] { std::filesystem::create_directory(path("d")); });
     merge("d/alone.safetensors");
@@ -152,10 +152,10 @@ BOOST_AUTO_TEST_CASE(a_file_of_a_checkpoint_is_not_replaced_by_one_that_stands_f
 BOOST_AUTO_TEST_CASE(a_file_is_known_to_be_of_a_checkpoint_from_within_its_directory) {
     auto const before = std::filesystem::current_path();
     std::filesystem::current_path(path("source"));
-    BOOST_CHECK_EXCEPTION(check_replaced_file("0.safetensors"), error,
-                          says(errc::already_exists,
-                               "0.safetensors: is a file of the checkpoint .; give that as the "
-                               "target, or another name"));
+    BOOST_CHECK_EXCEPTION(
+        check_replaced_file("0.safetensors"), error,
+        says(errc::already_exists, "0.safetensors: is a file of the checkpoint .; give that "
+                                   "directory as the target, or another name"));
     std::filesystem::current_path(before);
 }
 
@@ -168,9 +168,9 @@ BOOST_AUTO_TEST_CASE(a_file_that_appears_meanwhile_is_not_overwritten) {
     auto const run = [&] { convert(world(), *source, path("one.safetensors"), options); };
     BOOST_CHECK_EXCEPTION(
         run(), error,
-        says(errc::already_exists, text("one.safetensors") +
-                                       ": another process created it while the new one was "
-                                       "written; give another target"));
+        says(errc::already_exists,
+             text("one.safetensors") +
+                 ": another process has created it meanwhile; give another target"));
     BOOST_TEST(read_file(path("one.safetensors")) == "precious");
     BOOST_TEST((directory.names() == names{"one.safetensors", "source", "whole.safetensors"}));
 }
@@ -198,16 +198,16 @@ BOOST_AUTO_TEST_CASE(tensors_are_saved_as_one_file_too) {
     options.form = save_form::sharded;
     BOOST_CHECK_EXCEPTION(
         save(world(), tensors, path("no.safetensors"), options), error,
-        says(errc::usage, text("no.safetensors") +
-                              ": one file holds whole tensors, and a layout of shards is "
-                              "requested; omit the layout, or write a directory"));
+        says(errc::usage,
+             text("no.safetensors") + ": one file holds whole tensors, but a layout of shards was "
+                                      "requested; omit the layout, or write a directory"));
     options.form = save_form::huggingface;
     async_saver saver;
     BOOST_CHECK_EXCEPTION(
         save_async(world(), tensors, path("no.safetensors"), saver, options), error,
         says(errc::usage,
              text("no.safetensors") +
-                 ": a save in the background is a directory; omit single_file, or use save"));
+                 ": a background save writes a directory; omit single_file, or use save"));
     options.writing.numbers = {{"loss", 1.0}};
     BOOST_CHECK_EXCEPTION(save(world(), tensors, path("no.safetensors"), options), error,
                           says(errc::usage, text("no.safetensors") +

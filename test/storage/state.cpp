@@ -192,10 +192,10 @@ BOOST_AUTO_TEST_CASE(common_values_that_differ_are_not_saved) {
         return;
     shared_directory const directory;
     model_state const state{{"seed", stored_value{std::to_string(world().rank())}}};
-    BOOST_CHECK_EXCEPTION(save_state(world(), state, directory / "saved"), error,
-                          says(errc::ranks_disagree,
-                               "the common value 'seed' differs: it has 1 byte on rank 0 and "
-                               "1 other byte on rank 1"));
+    BOOST_CHECK_EXCEPTION(
+        save_state(world(), state, directory / "saved"), error,
+        says(errc::ranks_disagree, "the common value 'seed' differs: it has 1 byte on rank 0 and 1 "
+                                   "different byte on rank 1"));
     BOOST_TEST(directory.names().empty());
 }
 
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_may_not_be_called_as_a_common_value_is) {
                                               {elements.data(), data_type::f32, {1}, {1}}}}};
     BOOST_CHECK_EXCEPTION(save_state(world(), state, directory / "saved"), error,
                           says(errc::bad_layout, "'common/w': keys that begin with 'common/' are "
-                                                 "for common values; give it another one"));
+                                                 "reserved for common values; use another key"));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_checkpoint_does_not_have_leaves_the_state_as_it_is) {
@@ -238,11 +238,9 @@ BOOST_AUTO_TEST_CASE(what_the_checkpoint_does_not_have_leaves_the_state_as_it_is
     BOOST_TEST((verdict.give_back.unexpected == std::vector<std::string>{"common/step"}));
 
     model_state other_state{{"lr", unsaved_value{}}};
-    BOOST_CHECK_EXCEPTION(
-        load_state(world(), checkpoint, other_state), error,
-        says(errc::usage, path +
-                              ": 'lr' is a common value of the checkpoint, and something else in "
-                              "the state; give it another name there"));
+    BOOST_CHECK_EXCEPTION(load_state(world(), checkpoint, other_state), error,
+                          says(errc::usage, path + ": 'lr' is a common value in the checkpoint, "
+                                                   "but not in the state; rename it in the state"));
 }
 
 namespace {

@@ -325,10 +325,9 @@ BOOST_AUTO_TEST_CASE(tied_tensors_that_differ_are_not_saved) {
     std::ranges::replace(source.head.elements, 14.f, -3.f);
     BOOST_CHECK_EXCEPTION(
         save(world(), source.tensors(), directory / "saved", {.aliases = tied}), error,
-        says(errc::overlap,
-             "'lm_head' is to be another name of 'embed', but differs from it: element [3, 2] is "
-             "-2 and 11; tie them again, leave the alias out, or set save_options::compare_aliases "
-             "= false to save the key's tensor"));
+        says(errc::overlap, "'lm_head' is declared as another name of 'embed', but differs from "
+                            "it: element [3, 2] is -2 and 11; tie them again, omit the alias, or "
+                            "set save_options::compare_aliases = false to save the key's tensor"));
     async_saver saver;
     BOOST_CHECK_THROW(
         save_async(world(), source.tensors(), directory / "saved", saver, {.aliases = tied}),
@@ -400,11 +399,13 @@ BOOST_AUTO_TEST_CASE(what_can_be_no_alias_is_refused) {
             mentions(code, text));
     };
     refuses({{"lm_head", "embd"}}, errc::unknown_key,
-            "'lm_head' is to be another name of 'embd', which no rank has (did you mean 'embed'?)");
+            "'lm_head' is declared as another name of 'embd', which no rank has (did you mean "
+            "'embed'?)");
     refuses({{"a", "lm_head"}, {"lm_head", "embed"}}, errc::bad_layout,
             "'a' cannot be another name of 'lm_head': the key is an alias itself");
     refuses({{"embed", "embed"}}, errc::bad_layout, "'embed' cannot be another name of 'embed'");
-    refuses({{"format", "embed"}}, errc::bad_layout, "the metadata of files reserves this name");
+    refuses({{"format", "embed"}}, errc::bad_layout,
+            "this name is empty, or reserved by the metadata of files");
     std::vector<float> one(1);
     state_dict tensors = source.tensors();
     tensors.add(replicated("bias", data_type::f32, {1}),
@@ -412,7 +413,7 @@ BOOST_AUTO_TEST_CASE(what_can_be_no_alias_is_refused) {
     BOOST_CHECK_EXCEPTION(
         save(world(), tensors, directory / "saved", {.aliases = {{"bias", "embed"}}}), error,
         says(errc::shape_mismatch,
-             "'bias' is to be another name of 'embed', but has the shape [1], and not [5, 3]"));
+             "'bias' is declared as another name of 'embed', but has the shape [1], not [5, 3]"));
     BOOST_TEST(directory.names().empty());
 }
 

@@ -239,8 +239,8 @@ void agree_on_digest(group auto const& world, std::string_view noun, std::uint64
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])
             fail(errc::ranks_disagree, "rank 0 has ", noun, " with digest ", all[0].substr(1),
-                 ", and rank ", rank, " one with digest ", all[rank].substr(1),
-                 "; every rank must have the same");
+                 ", but rank ", rank, " has digest ", all[rank].substr(1),
+                 "; it must be equal on every rank");
 }
 
 } // namespace detail

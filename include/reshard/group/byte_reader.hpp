@@ -127,7 +127,7 @@ private:
     static void put(List& list, typename List::value_type element) {
         if constexpr (requires { list.value_comp(); })
             if (!list.empty() && !list.value_comp()(*std::prev(list.end()), element))
-                refuse_archive("has the elements of a set out of order");
+                refuse_archive("has a set whose elements are out of order");
         if constexpr (requires { list.push_back(std::move(element)); })
             list.push_back(std::move(element));
         else
@@ -136,12 +136,12 @@ private:
 
     template <class T>
     T get_packed() {
-        T list(get_below(max_ndim + 1, "a number of axes"));
+        T list(get_below(max_ndim + 1, "the number of axes"));
         for (std::size_t left = get_count(); left > 0; --left) {
             auto const element = get<std::remove_cvref_t<decltype(list[0])>>();
             if (element.ndim() != list.ndim())
-                refuse_archive("has a list of " + std::to_string(list.ndim()) +
-                               " axes with an element of " + std::to_string(element.ndim()));
+                refuse_archive("has a list of elements with " + std::to_string(list.ndim()) +
+                               " axes, but one element has " + std::to_string(element.ndim()));
             list.push_back(element);
         }
         return list;
@@ -149,7 +149,7 @@ private:
 
     template <class T>
     void fill_prefix(T& prefix) {
-        std::size_t const count = get_below(T::most + 1, "a number of axes or casts");
+        std::size_t const count = get_below(T::most + 1, "the number of axes or casts");
         for (std::size_t i = 0; i < count; ++i)
             fill(prefix.values[i]);
         prefix.count = static_cast<std::remove_cvref_t<decltype(prefix.count)>>(count);
@@ -160,7 +160,7 @@ private:
         using getter = std::variant<T...> (*)(byte_reader&);
         constexpr getter getters[] = {
             [](byte_reader& from) { return std::variant<T...>(from.get<T>()); }...};
-        return getters[get_below(sizeof...(T), "the form")](*this);
+        return getters[get_below(sizeof...(T), "the alternative")](*this);
     }
 
     template <class Number>

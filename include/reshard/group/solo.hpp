@@ -24,8 +24,8 @@ struct wait_duration {
     constexpr wait_duration(double number_of_seconds = 0)
         : seconds(std::min(number_of_seconds, 1e9)) {
         if (!(number_of_seconds >= 0))
-            fail(errc::usage, "a deadline of ", seconds_text(number_of_seconds),
-                 "; give a number of seconds, 0 or more, or a std::chrono duration");
+            fail(errc::usage, "a deadline cannot be ", seconds_text(number_of_seconds),
+                 "; give 0 or more seconds, or a std::chrono duration");
     }
 
     template <class Duration>

@@ -61,7 +61,7 @@ struct expert_numbers {
 private:
     static constexpr void check(index_t number, index_t count, char const* noun) {
         if (number < 0 || number >= count)
-            fail(errc::bad_layout, "no ", noun, " ", number, " among ", count,
+            fail(errc::bad_layout, "there is no ", noun, " ", number, " among ", count,
                  "; numbering starts at 0");
     }
 
@@ -146,7 +146,8 @@ constexpr vector<std::string_view> names_in_order(model::parallelism const& job)
             continue;
         if (degree_of(job, name) != 1)
             fail(errc::bad_layout, "the order '", job.order, "' omits '", name,
-                 "', which has the degree ", degree_of(job, name), "; name it, or set it to 1");
+                 "', which has the degree ", degree_of(job, name),
+                 "; name it, or set the degree to 1");
         names.push_back(name);
     }
     return names;
@@ -209,9 +210,9 @@ constexpr mesh expert_mesh(parallelism const& job) {
     mesh const experts(axes);
     index_t const apart = detail::distance_along(dense, "pp");
     if (job.pp > 1 && detail::distance_along(experts, "pp") != apart)
-        fail(errc::bad_layout, "in the order '", job.order, "', stages are ",
-             detail::counted(apart, "rank"), " apart, but ", detail::distance_along(experts, "pp"),
-             " for experts; name 'pp' first or last");
+        fail(errc::bad_layout, "in the order '", job.order, "', dense stages are ",
+             detail::counted(apart, "rank"), " apart, but expert stages are ",
+             detail::distance_along(experts, "pp"), "; name 'pp' first or last");
     return experts;
 }
 

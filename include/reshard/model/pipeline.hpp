@@ -63,8 +63,8 @@ public:
     /// \throws error with errc::bad_layout for a layer that does not exist
     constexpr layer_place place_of(index_t layer) const {
         if (layer < 0 || layer >= layers())
-            fail(errc::bad_layout, "no layer ", layer, " in a pipeline of ", layers(),
-                 "; numbering starts at 0");
+            fail(errc::bad_layout, "there is no layer ", layer, " in a pipeline of ", layers(),
+                 " layers; numbering starts at 0");
         auto const behind = std::upper_bound(begins_.begin(), begins_.end(), layer);
         index_t const i = behind - begins_.begin() - 1;
         return {i % stages_, i / stages_, layer - *(behind - 1)};
@@ -79,7 +79,7 @@ public:
         if (layer_place.local < 0 || layer_place.local >= last - first)
             fail(errc::bad_layout, "stage ", layer_place.stage, " has ",
                  detail::counted(last - first, "layer"), " in chunk ", layer_place.chunk,
-                 ", so no layer ", layer_place.local);
+                 "; it has no local layer ", layer_place.local);
         return first + layer_place.local;
     }
 
@@ -88,8 +88,8 @@ public:
     /// \throws error with errc::bad_layout for a chunk that does not exist
     constexpr std::pair<index_t, index_t> layers_of(index_t stage, index_t chunk = 0) const {
         if (stage < 0 || stage >= stages_ || chunk < 0 || chunk >= virtual_stages())
-            fail(errc::bad_layout, "no chunk ", chunk, " of stage ", stage, " in a pipeline of ",
-                 detail::counted(stages_, "stage"), " with ",
+            fail(errc::bad_layout, "there is no chunk ", chunk, " of stage ", stage,
+                 " in a pipeline of ", detail::counted(stages_, "stage"), " with ",
                  detail::counted(virtual_stages(), "chunk"), " each");
         auto const i = static_cast<std::size_t>(chunk * stages_ + stage);
         return {begins_[i], begins_[i + 1]};
@@ -152,9 +152,9 @@ constexpr pipeline pipeline_with_ends(index_t layers, index_t stages, index_t fi
                              ? -1
                              : layers - first - last;
     if (stages < 2 || left < 0 || (between == 0 ? left != 0 : left % between != 0))
-        fail(errc::bad_layout, detail::counted(layers, "layer"), " less ", first,
+        fail(errc::bad_layout, detail::counted(layers, "layer"), " minus ", first,
              " on the first stage and ", last, " on the last cannot be divided equally among the ",
-             between, " stages between");
+             between, " stages in between");
     vector<index_t> counts(static_cast<std::size_t>(stages), between == 0 ? 0 : left / between);
     counts.front() = first;
     counts.back() = last;

@@ -44,11 +44,11 @@ void compare_alias(Group const& world, const_state_dict const& tensors, std::str
         redistribute(world, have, want);
     };
     if (auto const first = difference_between(any_group(world), tensors, name, key.key, move))
-        fail(errc::overlap, "'", name, "' is to be another name of '", key.key,
+        fail(errc::overlap, "'", name, "' is declared as another name of '", key.key,
              "', but differs from it: element ", unravel_index(first->position, shape), " is ",
              first->alias, " and ", first->key,
-             "; tie them again, leave the alias out, or set save_options::compare_aliases = false "
-             "to save the key's tensor");
+             "; tie them again, omit the alias, or set save_options::compare_aliases = false to "
+             "save the key's tensor");
 }
 
 /// Checks the aliases of a save. If ranks have a tensor under an alias, compares it with the key's

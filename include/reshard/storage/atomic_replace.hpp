@@ -60,16 +60,17 @@ inline std::filesystem::path file_meant_by(std::filesystem::path const& path) {
     std::error_code ignored;
     for (int links = 0; std::filesystem::is_symlink(target, ignored); ++links) {
         if (links == 40)
-            fail(errc::io, path.string(), ": cannot be written, since its links lead nowhere");
+            fail(errc::io, path.string(),
+                 ": cannot be written, because it is a chain of over 40 links");
         target = target.parent_path() / std::filesystem::read_symlink(target, ignored);
     }
     auto const kind = std::filesystem::status(target, ignored).type();
     if (kind == std::filesystem::file_type::directory)
-        fail(errc::io, path.string(), ": cannot be written, since this is a directory");
+        fail(errc::io, path.string(), ": cannot be written, because it is a directory");
     if (std::filesystem::exists(std::filesystem::file_status(kind)) &&
         kind != std::filesystem::file_type::regular)
         fail(errc::io, path.string(),
-             ": cannot be written, since it is not a regular file, which a new one could replace");
+             ": cannot be written, because it exists and is not a regular file");
     check_parent(target);
     return target;
 }
@@ -243,7 +244,7 @@ inline void put_file_in_place(std::filesystem::path const& fresh,
     int const problem = replace ? try_rename(fresh, target) : try_rename_to_new(fresh, target);
     if (problem == EEXIST)
         fail(errc::already_exists, target.string(),
-             ": another process created it while the new one was written; give another target");
+             ": another process has created it meanwhile; give another target");
     if (problem != 0)
         fail_io(target, "cannot be put in place", problem);
     sync_directory(directory_of(target));
@@ -285,7 +286,7 @@ inline void atomic_replace(std::filesystem::path const& fresh, std::filesystem::
         fail_io(target, "cannot be put in place", problem);
     if (!replace)
         fail(errc::already_exists, target.string(),
-             ": another process created it while the new one was written; give another target");
+             ": another process has created it meanwhile; give another target");
     problem = try_exchange(fresh, target);
     if (problem == EINVAL || problem == ENOSYS)
         exchange_in_steps(fresh, target);

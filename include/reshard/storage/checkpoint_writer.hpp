@@ -53,7 +53,7 @@ std::filesystem::path const& checked_target(group auto const& world,
             return;
         if (options.files || !options.base.empty())
             fail(errc::usage, target.string(),
-                 ": a single file cannot be a delta or go to a store of files; omit ",
+                 ": a single file cannot be a delta or be written to a store of files; omit ",
                  options.files ? "the store of files" : "the base of a delta",
                  ", or write a directory");
         if (world.rank() == 0)

@@ -64,7 +64,7 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
     agree_to_run(world, "for_each_whole", {"reader", reader}, attempt([&] {
                      source.check();
                      if (reader < 0 || reader >= world.size())
-                         fail(errc::usage, "no rank ", reader, " among ", world.size(),
+                         fail(errc::usage, "there is no rank ", reader, " among ", world.size(),
                               " to read whole tensors");
                  }));
     layout const layout = layout_of_all(world, source.descriptors());

@@ -118,7 +118,8 @@ std::shared_ptr<delta_base const> base_of_all(group auto const& world,
     for (std::size_t rank = 1; rank < saves.size(); ++rank)
         if (saves[rank] != saves[0])
             fail(errc::ranks_disagree, options.base, ": rank 0 sees the save ", saves[0],
-                 ", and rank ", rank, " the save ", saves[rank], "; do they share this directory?");
+                 ", but rank ", rank, " sees the save ", saves[rank],
+                 "; do the ranks share this directory?");
     return base;
 }
 

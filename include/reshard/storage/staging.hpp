@@ -102,7 +102,7 @@ struct staged_directory {
         atomic_replace(temporary, target, replace);
         if (auto const lost = attempt([&] { sync_directory(target / ".."); }))
             fail(errc::io, target.string(),
-                 ": is written, but may be lost if the machine stops now: ", lost->what());
+                 ": was written, but may be lost if the machine stops now: ", lost->what());
     }
 
     /// Removes the directory with the temporary name: the incomplete directory, or the old target.
@@ -142,9 +142,9 @@ public:
         : staged_{resolved(without_slash(target)), std::move(temporary), replace} {
         std::error_code problem;
         if (!std::filesystem::is_directory(staged_.temporary, problem))
-            fail(errc::io, staged_.target.string(), ": the directory ", staged_.temporary.string(),
-                 ", which rank 0 has made for it, is missing for this process; all ranks must see "
-                 "one file system there");
+            fail(errc::io, staged_.target.string(), ": this process does not see the directory ",
+                 staged_.temporary.string(),
+                 ", which rank 0 made for it; all ranks must see the same file system");
     }
 
     std::string name() const override { return staged_.temporary.string(); }

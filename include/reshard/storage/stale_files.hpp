@@ -75,7 +75,7 @@ file_descriptor create_locked(std::filesystem::path const& temporary,
                 throw;
         }
     }
-    fail(errc::io, target.string(), ": cannot be written, since another process removes ",
+    fail(errc::io, target.string(), ": cannot be written, because another process is removing ",
          temporary.string());
 }
 

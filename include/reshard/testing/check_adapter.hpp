@@ -80,7 +80,7 @@ struct adapted {
 /// Throws because a law does not hold for a tensor.
 template <class... Words>
 [[noreturn]] void broken(std::string_view law, adapted const& t, Words const&... words) {
-    fail(errc::usage, "check_adapter: ", law, ": of a tensor of ", t.dtype, " ", t.shape, ", ",
+    fail(errc::usage, "check_adapter: ", law, ": for a tensor of ", t.dtype, " ", t.shape, ", ",
          words...);
 }
 
@@ -92,22 +92,22 @@ inline void check_description(adapted const& t, memory_kind memory) {
     if (t.seen.shape != t.shape)
         broken("shape", t, "shape(t) is ", t.seen.shape);
     if (t.seen.strides.size() != t.shape.size())
-        broken("strides", t, "strides(t) are ", t.seen.strides.size(), ", and the axes ",
-               t.shape.size());
+        broken("strides", t, "the length of strides(t) is ", t.seen.strides.size(),
+               ", but the number of axes is ", t.shape.size());
     if (t.seen.dtype != t.dtype)
         broken("dtype", t, "dtype(t) is ", t.seen.dtype);
     if (t.seen.memory != memory)
-        broken("memory", t, "memory(t) is ", name_of(t.seen.memory), ", and ", name_of(memory),
+        broken("memory", t, "memory(t) is ", name_of(t.seen.memory), ", but ", name_of(memory),
                " was expected");
     if (t.seen.data == nullptr && t.count() != 0)
-        broken("data", t, "data(t) is null, and there are ", t.count(), " elements");
+        broken("data", t, "data(t) is null, but there are ", t.count(), " elements");
 }
 
 /// Refuses two elements at the same address, since they would be written twice.
 inline void check_apart(adapted const& t) {
     if (auto const crowded = self_overlap(t.shape, t.seen.strides); t.writable && crowded)
         broken("strides", t, "elements share addresses: axis ", crowded->axis, " has stride ",
-               t.seen.strides[crowded->axis], ", and the axes within it span ", crowded->taken,
+               t.seen.strides[crowded->axis], ", but the axes within it span ", crowded->taken,
                " elements");
 }
 
@@ -151,7 +151,7 @@ inline void check_reads(adapted const& t) {
             t.set(i, number == 1 ? item : zero);
             if (int const read = t.read(t.index(i)); read != number)
                 broken("read", t, "the view writes ", number, " to element ", t.index(i),
-                       ", and the tensor reads ", read);
+                       ", but the tensor reads ", read);
         }
 }
 
@@ -180,7 +180,7 @@ inline void check_moves(adapted const& t) {
         vector<std::byte> const expected(&bytes[index], &bytes[index] + t.bytes());
         if (!t.has(i, expected) || std::memcmp(&back[index], expected.data(), t.bytes()) != 0)
             broken("redistribute", t, "element ", t.index(i),
-                   " has another value after it was moved in and out");
+                   " has a different value after it was moved in and out");
     }
 }
 
@@ -234,7 +234,7 @@ void check_element_type(adapted const& t) {
     if (!(has_dtype<T> && sizeof(element) == 1) &&
         sizeof(element) * 8 != std::size_t(bits(t.dtype)))
         broken("element_type", t, "element_type has ", sizeof(element) * 8,
-               " bits, and an element ", bits(t.dtype));
+               " bits, but an element has ", bits(t.dtype));
 }
 
 /// Checks that a copy has the same address if the tensor is a handle or owns no element, and
@@ -245,12 +245,12 @@ void check_copy(T& t, adapted const& adapted) {
     T copy(t);
     bool const is_same = reshard::view(copy).data == adapted.seen.data;
     if (shares && !is_same)
-        broken("copies", adapted, "a copy has other elements: tensor_traits says ",
-               tensor_handle<T> ? "is_handle" : "is_borrowed", ", and it owns them");
+        broken("copies", adapted, "a copy has its own elements, but tensor_traits says ",
+               tensor_handle<T> ? "is_handle" : "is_borrowed", ", so a copy must share them");
     if (!shares && is_same)
         broken("copies", adapted,
-               "a copy shows the same elements, and tensor_traits says neither "
-               "is_handle nor is_borrowed");
+               "a copy shows the same elements, but tensor_traits says neither is_handle nor "
+               "is_borrowed");
 }
 
 template <class T>
@@ -261,7 +261,7 @@ void check_one(adapter_case<T> const& adapter, index_vector const& shape, data_t
     check_description(adapted, adapter.memory);
     auto const view = reshard::view(t);
     if (view.data != adapted.seen.data)
-        broken("data", adapted, "data(t) of a const tensor is another address than of the tensor");
+        broken("data", adapted, "data(t) returns another address for a const tensor");
     if constexpr (std::copy_constructible<T>)
         if (adapted.count() != 0)
             check_copy(t, adapted);
@@ -290,7 +290,7 @@ namespace reshard::testing {
 template <tensor T>
 void check_adapter(adapter_case<T> const& adapter) {
     if (reshard::detail::has_dtype<T> && adapter.dtypes.empty())
-        fail(errc::usage, "check_adapter: the data type is known at run time; dtypes lists 0");
+        fail(errc::usage, "check_adapter: the data type is known at run time; list it in dtypes");
     for (index_vector const& shape : detail::shapes_of(adapter))
         for (data_type const dtype : detail::dtypes_of(adapter))
             detail::check_one(adapter, shape, dtype);

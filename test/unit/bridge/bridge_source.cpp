@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_pattern_that_no_key_matches_publishes_nothing) {
     BOOST_CHECK_EXCEPTION(
         source.publish({"a", "c*"}), error,
         says(errc::unknown_key,
-             "the pattern 'c*' of changed keys matches no key of the source, which has 2 keys"));
+             "the changed-key pattern 'c*' matches no key of the source, which has 2 keys"));
     BOOST_TEST(source.stats().version == 1u);
     BOOST_TEST(source.publish() == 2u);
 }
@@ -120,11 +120,11 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_near_to_one_that_is_not_there_is_asked_for) {
     port_path const port;
     weights have({"model.layers.0.weight"}, 6, 4, cut_along::rows);
     bridge_source source(solo(), have.views(), port);
-    BOOST_CHECK_EXCEPTION(source.publish({"model.layer.0.weight"}), error,
-                          says(errc::unknown_key,
-                               "the pattern 'model.layer.0.weight' of changed keys matches no key "
-                               "of the source, which has 1 key (did you mean "
-                               "'model.layers.0.weight'?)"));
+    BOOST_CHECK_EXCEPTION(
+        source.publish({"model.layer.0.weight"}), error,
+        says(errc::unknown_key,
+             "the changed-key pattern 'model.layer.0.weight' matches no key of the source, which "
+             "has 1 key (did you mean 'model.layers.0.weight'?)"));
 }
 
 BOOST_AUTO_TEST_CASE(tensors_with_strides_are_compared_and_copied) {
@@ -198,7 +198,8 @@ BOOST_AUTO_TEST_CASE(its_numbers_end_in_an_error_and_never_begin_anew) {
     port_path const port;
     weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);
     constexpr std::uint64_t last = 281474976710655; // 2^48 - 1
-    std::string const limit = "version numbers end at 281474976710655, and the last number was ";
+    std::string const limit =
+        "the largest version number is 281474976710655, and the last version was ";
     std::string const advice = "; give a lower versions_before";
     for (std::uint64_t const before : {std::numeric_limits<std::uint64_t>::max(), last})
         BOOST_CHECK_EXCEPTION(

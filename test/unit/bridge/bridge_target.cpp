@@ -128,8 +128,9 @@ BOOST_AUTO_TEST_CASE(a_program_stands_on_either_side_and_not_on_both) {
         BOOST_TEST(target.stats().bytes == 24); // the half of 'b', as bfloat16
         BOOST_TEST(std::bit_cast<float>(std::uint32_t{pair.ab[47].bits} << 16) == 256.0f);
         if (at_source)
-            BOOST_TEST(error_of([&] { bridge_target(solo(), pair.want(), port, with); }) ==
-                       "usage: both sides of the bridge have a program; give it on one side only");
+            BOOST_TEST(
+                error_of([&] { bridge_target(solo(), pair.want(), port, with); }) ==
+                "usage: both sides of the bridge have a program; give a program on one side only");
     }
 }
 
@@ -293,8 +294,8 @@ BOOST_AUTO_TEST_CASE(where_nobody_comes_it_says_what_it_waited_for) {
     weights want({"a"}, 6, 4, cut_along::rows);
     auto const meet = [&] { bridge_target(solo(), want.views(), port, {.deadline = 0.0}); };
     BOOST_TEST(error_of(meet) == "deadline: " + port->string() +
-                                     ": waited 0 s for the port file of a source; there is none; "
-                                     "start the source, with this path");
+                                     ": waited 0 s for a source's port file; the file does not "
+                                     "exist; start the source with this path");
     std::filesystem::path const kept = port->string() + ".kept";
     {
         bridge_source const source(solo(), want.views(), port);
@@ -303,9 +304,9 @@ BOOST_AUTO_TEST_CASE(where_nobody_comes_it_says_what_it_waited_for) {
     std::filesystem::rename(kept, port);
     BOOST_TEST(error_of(meet) ==
                "deadline: " + port->string() +
-                   ": waited 0 s for the port file of a source; the existing one is of process " +
+                   ": waited 0 s for a source's port file; the existing file belongs to process " +
                    std::to_string(::getpid()) +
-                   ", which has ended; start the source, with this path");
+                   ", which has ended; start the source with this path");
     std::ofstream(*port.operator->()) << "another file";
     BOOST_TEST(
         error_of(meet).starts_with("corrupt_file: " + port->string() + ": this is not a port"));
@@ -328,10 +329,11 @@ BOOST_AUTO_TEST_CASE(a_version_that_does_not_come_is_named) {
     bridge_source source(solo(), have.views(), port);
     bridge_target target(solo(), want.views(), port, {.deadline = 0.0});
     source.publish();
-    BOOST_TEST(error_of([&] { target.update(2); }) ==
-               "deadline: " + port->string() +
-                   ": waited 0 s for version 2; the newest is 1, and its source, process " +
-                   std::to_string(::getpid()) + ", lives");
+    BOOST_TEST(
+        error_of([&] { target.update(2); }) ==
+        "deadline: " + port->string() +
+            ": waited 0 s for version 2; the newest version is 1, and its source is process " +
+            std::to_string(::getpid()) + ", which is running");
     BOOST_TEST(target.version() == 0u);
     BOOST_TEST(target.update(1) == 1u);
     BOOST_TEST(target.update(1) == 1u);
@@ -359,10 +361,9 @@ BOOST_AUTO_TEST_CASE(sets_are_of_the_same_shards_in_memory_of_their_own) {
     weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);
     weights weights({"a"}, 6, 4, cut_along::columns);
     bridge_source const source(solo(), have.views(), port);
-    BOOST_TEST(
-        error_of([&] { bridge_target(solo(), want.views(), weights.views(), port); }) ==
-        "bad_layout: set 2 of the tensors (2 shards) has other shards than set 1 (2 shards); "
-        "give the same shards in the same order");
+    BOOST_TEST(error_of([&] { bridge_target(solo(), want.views(), weights.views(), port); }) ==
+               "bad_layout: tensor set 2 (2 shards) has different shards from tensor set 1 (2 "
+               "shards); give the same shards in the same order");
     BOOST_TEST(error_of([&] {
                    bridge_target(solo(), want.views(), want.views(), port);
                }).starts_with("memory_overlap: target 'a' and target 'a' share memory"));
@@ -460,8 +461,9 @@ BOOST_AUTO_TEST_CASE(a_version_that_does_not_come_since_numbers_began_anew_is_ex
     source.publish();
     std::string const said = error_of([&] { target->update(6); });
     BOOST_TEST(said.starts_with("deadline: "));
-    std::string const reason = ", lives; the new source restarted its numbers, but the previous "
-                               "source had reached 5; set continue_numbering or versions_before";
+    std::string const reason =
+        ", which is running; the new source restarted its version numbers, but the previous source "
+        "had reached 5; set continue_numbering or versions_before";
     BOOST_TEST(said.ends_with(reason));
     BOOST_TEST(target->version() == 5u);
     for (int version = 2; version <= 5; ++version)

@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(other_files_are_refused_and_stay) {
         read_port(path), error,
         says(errc::corrupt_file,
              path->string() +
-                 ": this is not a port file of a bridge; give the path that the source has"));
+                 ": this is not a bridge's port file; give the path that the source was given"));
     BOOST_CHECK_EXCEPTION(
         written_port(path, some_content(), 1, 0), error,
         says(errc::already_exists,
@@ -162,9 +162,9 @@ BOOST_AUTO_TEST_CASE(a_file_that_was_cut_or_damaged_is_refused_and_replaced) {
     std::string const text = bytes_of(path);
     for (std::size_t bytes = 0; bytes < text.size(); ++bytes) {
         std::ofstream(*path.operator->()) << text.substr(0, bytes);
-        BOOST_CHECK_EXCEPTION(
-            read_port(path), error,
-            mentions(errc::corrupt_file, bytes < 8 ? "not a port file" : "is truncated: it has "));
+        BOOST_CHECK_EXCEPTION(read_port(path), error,
+                              mentions(errc::corrupt_file, bytes < 8 ? "not a bridge's port file"
+                                                                     : "is truncated: it has "));
     }
     for (std::size_t index = 48; index < text.size(); ++index) {
         std::string damaged = text;
@@ -184,9 +184,9 @@ BOOST_AUTO_TEST_CASE(another_format_is_refused_by_number) {
     std::ofstream(*path.operator->()) << other;
     BOOST_CHECK_EXCEPTION(
         read_port(path), error,
-        says(errc::unsupported, path->string() + ": a port file of format 9, and this library has "
-                                                 "format 1; build both programs with the same "
-                                                 "version of the library"));
+        says(errc::unsupported,
+             path->string() + ": the port file has format 9, but this library supports format 1; "
+                              "build both programs with the same version of the library"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused_and_not_waited_for) {

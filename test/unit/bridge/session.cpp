@@ -89,13 +89,14 @@ BOOST_AUTO_TEST_CASE(what_contradicts_itself_is_refused) {
     BOOST_CHECK_EXCEPTION(
         bridge_session(with([](port_content& content) { content.ranks.clear(); }), rank.wanted, {}),
         error,
-        says(errc::corrupt_file, "a port file has a layout for 1 rank, and the memory of 0"));
+        says(errc::corrupt_file,
+             "the port file has a layout for 1 rank, but lists the memory of only 0"));
     BOOST_CHECK_EXCEPTION(
         bridge_session(with([](port_content& content) { content.ranks[0].bytes = 4096; }),
                        rank.wanted, {}),
         error,
-        says(errc::corrupt_file, "rank 0 of a source has 4096 bytes of shared memory, and its "
-                                 "layout needs 12288"));
+        says(errc::corrupt_file,
+             "rank 0 of the source has 4096 bytes of shared memory, but its layout needs 12288"));
     port_bytes bytes = port;
     ++bytes.head.token;
     BOOST_CHECK_EXCEPTION(bridge_session(bytes, rank.wanted, {}), error,

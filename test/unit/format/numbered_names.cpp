@@ -61,11 +61,12 @@ BOOST_AUTO_TEST_CASE(experts_of_different_ranks_have_different_names) {
 
 BOOST_AUTO_TEST_CASE(numbers_that_are_not_there_are_refused) {
     using test::says;
-    BOOST_CHECK_EXCEPTION(name_in_model("layers.2.w", "layers.", pipeline(2, {2, 2}), {1}), error,
-                          says(errc::bad_layout, "stage 1 has 2 layers in chunk 0, so no layer 2"));
+    BOOST_CHECK_EXCEPTION(
+        name_in_model("layers.2.w", "layers.", pipeline(2, {2, 2}), {1}), error,
+        says(errc::bad_layout, "stage 1 has 2 layers in chunk 0; it has no local layer 2"));
     BOOST_CHECK_EXCEPTION(
         name_in_model("experts.4.w", "experts.", expert_numbers(8, 2), 1), error,
-        says(errc::bad_layout, "no local expert 4 among 4; numbering starts at 0"));
+        says(errc::bad_layout, "there is no local expert 4 among 4; numbering starts at 0"));
     BOOST_CHECK_EXCEPTION(
         name_on_stage("layers.99999999999999999999.w", "layers.", pipeline(2, {2, 2})), error,
         says(errc::overflow, "'layers.99999999999999999999.w': the number 99999999999999999999 "

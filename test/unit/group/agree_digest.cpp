@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(digests_that_differ_are_named_with_their_ranks) {
     BOOST_CHECK_EXCEPTION(
         agree_on_digest(digest_group{{digest_text("7"), digest_text("8")}}, "a structure", 7),
         error,
-        says(errc::ranks_disagree, "rank 0 has a structure with digest 7, and rank 2 one with "
-                                   "digest 8; every rank must have the same"));
+        says(errc::ranks_disagree, "rank 0 has a structure with digest 7, but rank 2 has digest 8; "
+                                   "it must be equal on every rank"));
 }
 
 BOOST_AUTO_TEST_CASE(an_error_of_a_rank_comes_first) {

@@ -46,8 +46,9 @@ BOOST_AUTO_TEST_CASE(the_first_cell_that_nobody_has_is_named) {
 BOOST_AUTO_TEST_CASE(copies_that_differ_are_refused) {
     refused_objects({{{"a", {1}, {0}}, "xy"}, {{"a", {1}, {0}}, "xyz"}}, errc::overlap,
                     "'a' [0] of [1] differs: it has 2 bytes on rank 0 and 3 bytes on rank 0");
-    refused_objects({{{"a", {1}, {0}}, "xy"}, {{"a", {1}, {0}}, "xx"}}, errc::overlap,
-                    "'a' [0] of [1] differs: it has 2 bytes on rank 0 and 2 other bytes on rank 0");
+    refused_objects(
+        {{{"a", {1}, {0}}, "xy"}, {{"a", {1}, {0}}, "xx"}}, errc::overlap,
+        "'a' [0] of [1] differs: it has 2 bytes on rank 0 and 2 different bytes on rank 0");
 }
 
 BOOST_AUTO_TEST_CASE(one_key_is_one_array) {

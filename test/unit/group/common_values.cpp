@@ -32,14 +32,14 @@ BOOST_AUTO_TEST_CASE(one_process_agrees_with_itself) {
 BOOST_AUTO_TEST_CASE(the_first_name_that_is_seen_differently_is_named) {
     refused_values({{"a", "x"}, {"b", "yy"}}, {{"a", "x"}, {"b", "yyy"}},
                    "the common value 'b' differs: it has 2 bytes on rank 0 and 3 bytes on rank 5");
-    refused_values({{"a", "x"}, {"b", "yy"}}, {{"a", "z"}, {"b", "yyy"}},
-                   "the common value 'a' differs: it has 1 byte on rank 0 and 1 other byte on "
-                   "rank 5");
+    refused_values(
+        {{"a", "x"}, {"b", "yy"}}, {{"a", "z"}, {"b", "yyy"}},
+        "the common value 'a' differs: it has 1 byte on rank 0 and 1 different byte on rank 5");
     refused_values({{"a", "x"}, {"b", "yy"}}, {{"a", "x"}},
-                   "'b' is a common value on rank 0 and not on rank 5; common values must be the "
+                   "'b' is a common value on rank 0 but not on rank 5; common values must be the "
                    "same on every rank");
     refused_values({{"a", "x"}}, {{"a", "x"}, {"b", "yy"}},
-                   "'b' is a common value on rank 5 and not on rank 0; common values must be the "
+                   "'b' is a common value on rank 5 but not on rank 0; common values must be the "
                    "same on every rank");
 }
 

@@ -68,11 +68,11 @@ BOOST_AUTO_TEST_CASE(a_wait_is_seconds_or_a_duration) {
 
 BOOST_AUTO_TEST_CASE(a_wait_that_is_negative_or_no_number_is_refused) {
     using detail::wait_duration;
-    constexpr std::string_view remainder =
-        "; give a number of seconds, 0 or more, or a std::chrono duration";
+    constexpr std::string_view remainder = "; give 0 or more seconds, or a std::chrono duration";
     auto const refuses = [&](auto const& seconds, std::string const& text) {
-        BOOST_CHECK_EXCEPTION((void)wait_duration(seconds), error,
-                              says(errc::usage, "a deadline of " + text + std::string(remainder)));
+        BOOST_CHECK_EXCEPTION(
+            (void)wait_duration(seconds), error,
+            says(errc::usage, "a deadline cannot be " + text + std::string(remainder)));
     };
     refuses(-3.0, "-3 s");
     refuses(std::chrono::milliseconds(-1500), "-1.5 s");

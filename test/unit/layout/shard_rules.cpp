@@ -55,16 +55,15 @@ BOOST_AUTO_TEST_CASE(without_a_rule_every_rank_has_a_copy_and_the_key_is_reporte
     BOOST_TEST((result.unmatched == std::vector<std::string>{"layers.3.out.bias"}));
     check_rules(solo{}, layer, attention, result);
     layer.others = shard_rules::unmatched::refuse;
-    BOOST_CHECK_EXCEPTION(check_rules(solo{}, layer, attention, result), error,
-                          says(errc::unknown_key,
-                               "'layers.3.out.bias' matches no rule; write a rule for each tensor, "
-                               "without an axis to replicate it"));
+    BOOST_CHECK_EXCEPTION(
+        check_rules(solo{}, layer, attention, result), error,
+        says(errc::unknown_key, "'layers.3.out.bias' matches no rule; add a rule for each tensor "
+                                "(a rule without an axis replicates it)"));
     layer.rules.pop_back();
     BOOST_CHECK_EXCEPTION(
         check_rules(solo{}, layer, attention, apply(layer, attention, second_of_two)), error,
-        says(errc::unknown_key,
-             "'layers.3.out.weight' and 1 more key match no rule; write a rule for each tensor, "
-             "without an axis to replicate it"));
+        says(errc::unknown_key, "'layers.3.out.weight' and 1 more key match no rule; add a rule "
+                                "for each tensor (a rule without an axis replicates it)"));
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_that_matches_nothing_is_an_error) {
@@ -84,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_rule_behind_one_that_takes_all_is_an_error) {
     BOOST_CHECK_EXCEPTION(
         check_rules(solo{}, layer, tensors, apply(layer, tensors, second_of_two)), error,
         says(errc::unknown_key,
-             "rule 2 of 2, 'a', applies to no tensor on any rank: an earlier rule takes 'a'"));
+             "rule 2 of 2, 'a', applies to no tensor on any rank: an earlier rule matches 'a'"));
 }
 
 BOOST_AUTO_TEST_CASE(an_axis_that_a_tensor_does_not_have_names_the_whole_key) {

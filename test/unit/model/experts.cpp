@@ -44,14 +44,16 @@ BOOST_AUTO_TEST_CASE(experts_that_are_not_there_are_refused) {
         expert_numbers(10, 0), error,
         says(errc::bad_layout, "10 experts cannot be shared equally by ep=0 ranks"));
     expert_numbers const numbers(12, 3);
-    BOOST_CHECK_EXCEPTION(numbers.rank_of(12), error,
-                          says(errc::bad_layout, "no expert 12 among 12; numbering starts at 0"));
+    BOOST_CHECK_EXCEPTION(
+        numbers.rank_of(12), error,
+        says(errc::bad_layout, "there is no expert 12 among 12; numbering starts at 0"));
     BOOST_CHECK_EXCEPTION(
         numbers.global(0, 4), error,
-        says(errc::bad_layout, "no local expert 4 among 4; numbering starts at 0"));
+        says(errc::bad_layout, "there is no local expert 4 among 4; numbering starts at 0"));
     BOOST_CHECK_EXCEPTION(
         numbers.global(-1, 0), error,
-        says(errc::bad_layout, "no expert-parallel rank -1 among 3; numbering starts at 0"));
+        says(errc::bad_layout,
+             "there is no expert-parallel rank -1 among 3; numbering starts at 0"));
 }
 
 BOOST_AUTO_TEST_CASE(some_layers_have_no_experts) {

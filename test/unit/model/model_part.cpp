@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(parts_do_not_stand_in_one_another_without_end) {
     BOOST_CHECK_EXCEPTION(tensors_of(nested(65)), error, [](error const& problem) {
         return problem.code() == errc::limit_exceeded &&
                std::string(problem.what())
-                   .starts_with("parts of a model are nested more than 64 deep at 'x.x.");
+                   .starts_with("parts of a model are nested more than 64 levels deep at 'x.x.");
     });
 }
 

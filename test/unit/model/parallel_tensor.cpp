@@ -107,7 +107,8 @@ BOOST_AUTO_TEST_CASE(a_job_that_does_not_fit_its_model_is_refused) {
     parallel_tensor const beyond{.key = "w", .shape = {4}, .stage = on_layer(2)};
     BOOST_CHECK_EXCEPTION(
         sharding_of(beyond, job), error,
-        says(errc::bad_layout, "no layer 2 in a pipeline of 2; numbering starts at 0"));
+        says(errc::bad_layout,
+             "there is no layer 2 in a pipeline of 2 layers; numbering starts at 0"));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_stands_once_in_a_layout) {

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(an_order_names_what_there_is_once) {
     refused_mesh({.order = "tp-dp-tp"}, "the order 'tp-dp-tp' names 'tp' twice");
     refused_mesh(
         {.tp = 2, .cp = 3, .order = "tp-dp-pp"},
-        "the order 'tp-dp-pp' omits 'cp', which has the degree 3; name it, or set it to 1");
+        "the order 'tp-dp-pp' omits 'cp', which has the degree 3; name it, or set the degree to 1");
 }
 
 BOOST_AUTO_TEST_CASE(degrees_must_divide_a_stage) {
@@ -65,9 +65,8 @@ BOOST_AUTO_TEST_CASE(degrees_must_divide_a_stage) {
 
 BOOST_AUTO_TEST_CASE(stages_are_the_same_for_experts) {
     parallelism job{.tp = 4, .dp = 2, .pp = 2, .ep = 2, .order = "tp-pp-ep-dp"};
-    refused_mesh(job,
-                 "in the order 'tp-pp-ep-dp', stages are 4 ranks apart, but 1 for experts; name "
-                 "'pp' first or last");
+    refused_mesh(job, "in the order 'tp-pp-ep-dp', dense stages are 4 ranks apart, but expert "
+                      "stages are 1; name 'pp' first or last");
     job.etp = 4;
     BOOST_TEST(to_string(expert_mesh(job)) == "edp=1 ep=2 pp=2 etp=4");
 }

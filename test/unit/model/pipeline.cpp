@@ -78,11 +78,11 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
                      "94 layers cannot be cut into 16 equal chunks; use uneven_pipeline or give "
                      "counts");
     refused_pipeline([] { return pipeline_with_ends(61, 16, 3, 1); },
-                     "61 layers less 3 on the first stage and 1 on the last cannot be divided "
-                     "equally among the 14 stages between");
+                     "61 layers minus 3 on the first stage and 1 on the last cannot be divided "
+                     "equally among the 14 stages in between");
     refused_pipeline([] { return pipeline_with_ends(3, 2, 5, -2); },
-                     "3 layers less 5 on the first stage and -2 on the last cannot be divided "
-                     "equally among the 0 stages between");
+                     "3 layers minus 5 on the first stage and -2 on the last cannot be divided "
+                     "equally among the 0 stages in between");
     refused_pipeline(
         [] {
             return pipeline(2, {1, 2, 3});
@@ -99,14 +99,14 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
 BOOST_AUTO_TEST_CASE(a_place_that_is_not_there_is_refused) {
     pipeline const stages = uneven_pipeline(5, 2);
     refused_pipeline([&] { return stages.place_of(5); },
-                     "no layer 5 in a pipeline of 5; numbering starts at 0");
+                     "there is no layer 5 in a pipeline of 5 layers; numbering starts at 0");
     refused_pipeline(
         [&] {
             return stages.layer_at({1, 0, 2});
         },
-        "stage 1 has 2 layers in chunk 0, so no layer 2");
+        "stage 1 has 2 layers in chunk 0; it has no local layer 2");
     refused_pipeline([&] { return stages.layers_of(2); },
-                     "no chunk 0 of stage 2 in a pipeline of 2 stages with 1 chunk each");
+                     "there is no chunk 0 of stage 2 in a pipeline of 2 stages with 1 chunk each");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

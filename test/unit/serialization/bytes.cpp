@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(maps_come_back_and_are_in_order) {
     BOOST_TEST((detail::content_from<numbers>(bytes, "map") == all_numbers));
     bytes[bytes.find('a')] = 'c';
     BOOST_TEST(said([&] { detail::content_from<numbers>(bytes, "map"); }) ==
-               "corrupt_file: the archive has the elements of a set out of order");
+               "corrupt_file: the archive has a set whose elements are out of order");
 }
 
 BOOST_AUTO_TEST_CASE(another_version_is_refused_with_both_numbers) {
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(another_version_is_refused_with_both_numbers) {
             posing_as<plan_options>(plan_options{}, static_cast<std::uint8_t>(version));
         BOOST_TEST(said([&] { from_bytes<plan_options>(bytes); }) ==
                    "unsupported: the archive holds a set of options of version " +
-                       std::to_string(version) + ", and this library reads version 13");
+                       std::to_string(version) + ", but this library reads version 13");
     }
 }
 

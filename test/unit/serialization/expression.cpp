@@ -57,7 +57,8 @@ BOOST_AUTO_TEST_CASE(a_piece_of_other_axes_is_refused) {
     BOOST_TEST(
         said([] {
             expression_of(bytes_of(any_expression{{2, 2}, data_type::f32, 2, {whole_vector()}}));
-        }) == "corrupt_file: the archive has a list of 2 axes with an element of 1");
+        }) ==
+        "corrupt_file: the archive has a list of elements with 2 axes, but one element has 1");
     BOOST_TEST(
         said([] {
             expression_of(bytes_of(any_expression{{2, 2}, data_type::f32, 1, {whole_vector()}}));

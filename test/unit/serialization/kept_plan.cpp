@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(kept_plans_of_another_version_are_refused_with_both_version
     BOOST_TEST_REQUIRE(bytes[5] == 13); // after the mark and the number of the form
     bytes[5] = 1;
     BOOST_TEST(said([&] { from_bytes<kept_plan>(bytes); }) ==
-               "unsupported: the archive holds a kept plan of version 1, and this library reads "
+               "unsupported: the archive holds a kept plan of version 1, but this library reads "
                "version 13");
 }
 

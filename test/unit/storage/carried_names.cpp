@@ -169,9 +169,9 @@ BOOST_AUTO_TEST_CASE(one_parameter_of_two_groups_is_refused) {
         carried_names(program).rename({list("optim.param_groups.0.params", {"l.q"}),
                                        list("optim.param_groups.1.params", {"l.k"})}),
         error,
-        test::mentions(errc::unsupported, "'l.qk' is made of parameters of "
-                                          "'optim.param_groups.0.params' and of "
-                                          "'optim.param_groups.1.params'"));
+        test::mentions(errc::unsupported,
+                       "'l.qk' is made from parameters of 'optim.param_groups.0.params' and of "
+                       "'optim.param_groups.1.params'"));
     BOOST_CHECK_EXCEPTION(
         carried_names(program).rename({{"optim.param_groups.l.q.lr", archive_of({"0.1"})},
                                        {"optim.param_groups.l.k.lr", archive_of({"0.2"})}}),

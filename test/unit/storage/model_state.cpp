@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_state_of_tensors_is_sharded_so_is_an_empty_one_and_a_mix_
     BOOST_CHECK_EXCEPTION(
         is_sharded(state), error,
         says(errc::usage, "a state of 3 entries has 2 shards ('fused') and other entries ('lr'), "
-                          "so it is not all sharded; check its entries separately"));
+                          "so it is only partly sharded; check its entries separately"));
     BOOST_TEST(!is_sharded({{"lr", stored_value{"0.1"}}, {"step", unsaved_value{7}}}));
 }
 

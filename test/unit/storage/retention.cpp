@@ -94,8 +94,7 @@ BOOST_AUTO_TEST_CASE(the_only_one_never_goes) {
     goes({save_of("a", 1), in_state("b", completeness::damaged),
           in_state("c", completeness::foreign)},
          {.last = 0}, {});
-    BOOST_TEST(why_of(three, {.last = 0}, 1) ==
-               "the newest, and one complete checkpoint always stays");
+    BOOST_TEST(why_of(three, {.last = 0}, 1) == "the newest; one complete checkpoint always stays");
 }
 
 BOOST_AUTO_TEST_CASE(the_best_stay_by_a_number) {
@@ -202,10 +201,10 @@ BOOST_AUTO_TEST_CASE(rules_that_make_no_sense_are_refused) {
     refuses({.best = -2, .by = "loss"}, "-2");
     refuses({.best = 1}, "retention::best needs retention::by");
     refuses({.by = "loss"}, "retention::by, 'loss', needs retention::best");
-    refuses({.best = 1, .by = "los"}, "no checkpoint has a number 'los'; their numbers are 'loss', "
-                                      "'step'");
+    refuses({.best = 1, .by = "los"},
+            "no checkpoint has the number 'los'; their numbers are 'loss', 'step'");
     BOOST_CHECK_EXCEPTION(judge(three, {.best = 1, .by = "loss"}), error,
-                          test::mentions(errc::usage, "none has any"));
+                          test::mentions(errc::usage, "the checkpoints have no numbers"));
     goes({in_state("c", completeness::foreign)}, {.best = 1, .by = "loss"}, {});
 }
 

@@ -158,8 +158,8 @@ RESHARD_DECL vector<bool> source_state::matching(vector<std::string> const& patt
             if (pattern.matches(whole_.tensors[t].key))
                 matched[t] = true;
         if (pattern.is_missed())
-            fail(errc::unknown_key, "the pattern '", pattern.text(),
-                 "' of changed keys matches no key of the source, which has ",
+            fail(errc::unknown_key, "the changed-key pattern '", pattern.text(),
+                 "' matches no key of the source, which has ",
                  counted(whole_.tensors.size(), "key"),
                  did_you_mean_key(pattern.text(), whole_.tensors, &tensor_layout::key));
     }

@@ -111,8 +111,8 @@ inline void check_sets(vector<target_tensors> const& sets) {
     for (target_tensors const& set : sets) {
         tensors.push_back(set.tensors);
         if (set.tensors.descriptors() != sets[0].tensors.descriptors())
-            fail(errc::bad_layout, "set ", tensors.size(), " of the tensors (",
-                 counted(set.tensors.size(), "shard"), ") has other shards than set 1 (",
+            fail(errc::bad_layout, "tensor set ", tensors.size(), " (",
+                 counted(set.tensors.size(), "shard"), ") has different shards from tensor set 1 (",
                  counted(sets[0].tensors.size(), "shard"),
                  "); give the same shards in the same order");
     }
@@ -146,7 +146,8 @@ RESHARD_DECL seen_source target_state::tell(seen_source source) {
 
 /// Describes a source in a message.
 inline std::string state_of(process_mark const& source, bool lives) {
-    return "process " + std::to_string(source.number) + (lives ? ", lives" : ", has ended");
+    return "process " + std::to_string(source.number) +
+           (lives ? ", which is running" : ", which has ended");
 }
 
 RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
@@ -162,11 +163,11 @@ RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
             }
             if (patience.is_over())
                 fail(errc::deadline, path_.string(), ": waited ",
-                     seconds_text(how_.deadline.seconds), " for the port file of a source; ",
-                     port ? words("the existing one is of process ",
+                     seconds_text(how_.deadline.seconds), " for a source's port file; ",
+                     port ? words("the existing file belongs to process ",
                                   read_content(*port).control.maker.number, ", which has ended")
-                          : "there is none",
-                     "; start the source, with this path");
+                          : "the file does not exist",
+                     "; start the source with this path");
         }
     });
     source.problem = encode(problem);
@@ -232,8 +233,9 @@ RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
 
 /// Explains why no version reaches the requested number although the source publishes.
 inline std::string counts_anew(std::uint64_t had) {
-    return words("; the new source restarted its numbers, but the previous source had reached ",
-                 had, "; set continue_numbering or versions_before");
+    return words(
+        "; the new source restarted its version numbers, but the previous source had reached ", had,
+        "; set continue_numbering or versions_before");
 }
 
 RESHARD_DECL seen_source target_state::look(std::uint64_t least, waiting& patience) {
@@ -256,7 +258,7 @@ RESHARD_DECL seen_source target_state::look(std::uint64_t least, waiting& patien
             if (patience.is_over())
                 fail(errc::deadline, path_.string(), ": waited ",
                      seconds_text(how_.deadline.seconds), " for version ", least,
-                     "; the newest is ", newest, ", and its source, ",
+                     "; the newest version is ", newest, ", and its source is ",
                      state_of(session_->source(), session_->source_lives()),
                      taken_ == 0 && newest > 0 && newest <= done_.version
                          ? counts_anew(done_.version)
@@ -276,11 +278,11 @@ RESHARD_DECL void target_state::sleep_until(std::uint64_t least, waiting& patien
 inline seen_source always_overwritten(std::filesystem::path const& path, std::uint64_t times,
                                       double seconds) {
     seen_source source;
-    source.problem = encode(
-        error(errc::deadline,
-              words(path.string(), ": ", times,
-                    " versions were overwritten while they were read, within ",
-                    seconds_text(seconds), "; give the source a deadline longer than one read")));
+    source.problem = encode(error(
+        errc::deadline,
+        words(path.string(), ": ", times,
+              " versions were overwritten while they were being read, within ",
+              seconds_text(seconds), "; give the source a deadline that is longer than one read")));
     return source;
 }
 

@@ -18,8 +18,8 @@ namespace reshard::detail {
 
 RESHARD_DECL std::uint64_t version_behind(std::uint64_t version) {
     if (version >= last_version)
-        fail(errc::usage, "version numbers end at ", last_version, ", and the last number was ",
-             version, "; give a lower versions_before");
+        fail(errc::usage, "the largest version number is ", last_version,
+             ", and the last version was ", version, "; give a lower versions_before");
     return version + 1;
 }
 

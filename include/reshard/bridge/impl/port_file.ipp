@@ -35,14 +35,14 @@ inline std::uint64_t digest_of_bytes(std::string_view bytes) {
 inline port_head head_in(std::filesystem::path const& path, std::string_view bytes) {
     if (bytes.substr(0, port_magic.size()) != port_magic)
         fail(errc::corrupt_file, path.string(),
-             ": this is not a port file of a bridge; give the path that the source has");
+             ": this is not a bridge's port file; give the path that the source was given");
     byte_reader from(bytes.substr(port_magic.size()), "port file");
     if (bytes.size() < port_head_bytes)
         fail(errc::corrupt_file, path.string(), ": the port file is truncated: it has ",
              bytes.size(), " bytes, but its head alone needs ", port_head_bytes);
     if (auto const format = from.get<std::uint64_t>(); format != port_format)
-        fail(errc::unsupported, path.string(), ": a port file of format ", format,
-             ", and this library has format ", port_format,
+        fail(errc::unsupported, path.string(), ": the port file has format ", format,
+             ", but this library supports format ", port_format,
              "; build both programs with the same version of the library");
     return from.get<port_head>();
 }

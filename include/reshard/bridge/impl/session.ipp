@@ -43,7 +43,8 @@ RESHARD_DECL void bridge_session::open_source() {
 inline std::optional<mapping> program_of(planned_job const& planned, std::string const& text,
                                          any_program const& program) {
     if (!text.empty() && !program.is_by_name())
-        fail(errc::usage, "both sides of the bridge have a program; give it on one side only");
+        fail(errc::usage,
+             "both sides of the bridge have a program; give a program on one side only");
     if (!text.empty())
         return from_bytes<mapping>(text);
     if (mapping const* const mapping = program.known())
@@ -58,8 +59,8 @@ RESHARD_DECL void bridge_session::plan_for(target_sets const& wanted,
                                            bridge_options const& options) {
     planned_.source = from_bytes<layout>(content_.layout);
     if (planned_.source.holders > content_.ranks.size())
-        fail(errc::corrupt_file, "a port file has a layout for ",
-             counted(planned_.source.holders, "rank"), ", and the memory of ",
+        fail(errc::corrupt_file, "the port file has a layout for ",
+             counted(planned_.source.holders, "rank"), ", but lists the memory of only ",
              content_.ranks.size());
     planned_.target = wanted.whole;
     fit_program(planned_, program_of(planned_, content_.program, options.program),
@@ -84,8 +85,8 @@ RESHARD_DECL void bridge_session::bind(std::size_t number, vector<stored_shards>
         port_segment const& port_segment = content_.ranks[t.source_holder];
         shards = stored_shards(planned_.source, t.source_holder);
         if (port_segment.bytes != shards.segment_bytes())
-            fail(errc::corrupt_file, "rank ", t.source_holder, " of a source has ",
-                 port_segment.bytes, " bytes of shared memory, and its layout needs ",
+            fail(errc::corrupt_file, "rank ", t.source_holder, " of the source has ",
+                 port_segment.bytes, " bytes of shared memory, but its layout needs ",
                  shards.segment_bytes());
         segment = shared_segment::open_to_read(port_segment.address, port_segment.bytes);
     }

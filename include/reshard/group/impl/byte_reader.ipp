@@ -35,8 +35,8 @@ RESHARD_DECL std::size_t byte_reader::get_count() {
 RESHARD_DECL std::size_t byte_reader::get_below(std::size_t limit, std::string_view noun) {
     auto const number = get_number<std::uint8_t>();
     if (number >= limit)
-        refuse_archive("has " + std::string(noun) + " " + std::to_string(number) + " of " +
-                       std::to_string(limit));
+        refuse_archive("has " + std::string(noun) + " " + std::to_string(number) +
+                       ", which must be less than " + std::to_string(limit));
     return number;
 }
 
@@ -51,7 +51,7 @@ RESHARD_DECL std::string_view byte_reader::take(std::size_t bytes) {
 RESHARD_DECL void byte_reader::end_too_early(std::uint64_t needed) const {
     refuse_archive("of a " + std::string(name_) +
                    " cannot be read to its end: " + std::to_string(rest_.size()) +
-                   " bytes are left, and " + std::to_string(needed) + " or more are to follow");
+                   " bytes are left, but " + std::to_string(needed) + " or more are needed");
 }
 
 } // namespace reshard::detail

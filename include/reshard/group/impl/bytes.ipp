@@ -27,10 +27,10 @@ RESHARD_DECL void check_mark(byte_reader& from, stored_form const& form) {
 RESHARD_DECL void check_head(byte_reader& from, stored_form const& form) {
     check_mark(from, form);
     if (from.get<std::uint8_t>() != form.number)
-        refuse_archive("holds something else than a " + std::string(form.name));
+        refuse_archive("holds something other than a " + std::string(form.name));
     if (auto const version = from.get<std::uint8_t>(); version != wire_version)
         fail(errc::unsupported, "the archive holds a ", form.name, " of version ", version,
-             ", and this library reads version ", wire_version);
+             ", but this library reads version ", wire_version);
 }
 
 } // namespace reshard::detail

@@ -71,7 +71,7 @@ inline void compare_copies(object_copy const& copy, object_copy const& next) {
     if (copy.number == next.number && (copy.bytes != next.bytes || copy.digest != next.digest))
         fail(errc::overlap, to_string(copy.cell), " differs: it has ", counted(copy.bytes, "byte"),
              " on rank ", copy.rank, " and ",
-             counted(next.bytes, copy.bytes == next.bytes ? "other byte" : "byte"), " on rank ",
+             counted(next.bytes, copy.bytes == next.bytes ? "different byte" : "byte"), " on rank ",
              next.rank);
     if (next.number > copy.number + 1)
         fail_missing(copy.cell, copy.number + 1);

@@ -52,7 +52,7 @@ RESHARD_DECL void refuse_unmatched(vector<std::string> const& keys) {
         fail(errc::unknown_key, "'", keys.front(), "'",
              keys.size() > 1 ? " and " + counted(keys.size() - 1, "more key") + " match"
                              : std::string(" matches"),
-             " no rule; write a rule for each tensor, without an axis to replicate it");
+             " no rule; add a rule for each tensor (a rule without an axis replicates it)");
 }
 
 RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
@@ -73,7 +73,7 @@ RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
                              "', applies to no tensor on any rank";
     for (shard_rules::tensor const& tensor : tensors)
         if (match.matches(tensor.name))
-            fail(errc::unknown_key, rule, ": an earlier rule takes '", tensor.name, "'");
+            fail(errc::unknown_key, rule, ": an earlier rule matches '", tensor.name, "'");
     fail(errc::unknown_key, rule,
          did_you_mean_key(match.text(), tensors, &shard_rules::tensor::name), "; rank ", rank,
          " has ", counted(tensors.size(), "tensor"),

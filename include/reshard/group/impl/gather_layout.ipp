@@ -25,7 +25,7 @@ RESHARD_DECL std::optional<std::size_t> first_teller(vector<std::string> const& 
         if (digests[rank] != digests[*first])
             fail(errc::ranks_disagree, "ranks ", *first, " and ", rank,
                  " give different layouts of the ", noun,
-                 "; pass the same layout, in the same form, on all ranks, or no layout");
+                 "; pass the same layout, in the same form, on all ranks, or pass no layout");
     }
     return first;
 }

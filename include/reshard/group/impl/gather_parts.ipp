@@ -54,7 +54,7 @@ RESHARD_DECL void check_same_keys(vector<local_part> const& first, vector<local_
             continue;
         std::string const there = "rank " + std::to_string(rank);
         fail(errc::ranks_disagree, "'", (only_first ? first : parts)[i].key, "' is on ",
-             only_first ? "rank 0 and not on " + there : there + " and not on rank 0",
+             only_first ? "rank 0 but not on " + there : there + " but not on rank 0",
              "; every rank of the group must have a shard of each tensor");
     }
 }

@@ -19,7 +19,7 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
     auto const on_other = " on rank " + std::to_string(rank);
     auto const only = [](std::string const& name, std::string const& here,
                          std::string const& there) {
-        fail(errc::ranks_disagree, "'", name, "' is a common value", here, " and not", there,
+        fail(errc::ranks_disagree, "'", name, "' is a common value", here, " but not", there,
              "; common values must be the same on every rank");
     };
     for (auto const& [name, value] : first) {
@@ -30,7 +30,7 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
             fail(errc::ranks_disagree, "the common value '", name, "' differs: it has ",
                  counted(value.bytes, "byte"), " on rank 0 and ",
                  counted(match->second.bytes,
-                         match->second.bytes == value.bytes ? "other byte" : "byte"),
+                         match->second.bytes == value.bytes ? "different byte" : "byte"),
                  on_other);
     }
     for (auto const& [name, value] : digests)

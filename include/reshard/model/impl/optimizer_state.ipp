@@ -87,12 +87,12 @@ RESHARD_DECL shard_descriptor const& parameter_search::only_one() const {
     auto const& match = found_.empty() ? empty_ : found_;
     if (address_ == nullptr)
         fail(errc::unknown_key, who(),
-             " of a parameter at a null address: a shard without elements has no memory; omit its "
-             "state");
+             " belongs to a parameter at a null address: a shard without elements has no memory; "
+             "omit its state");
     if (match.empty())
         fail(errc::unknown_key, who(), ": no parameter begins at the given address",
              around_ ? words(", which is inside '", around_->key, "'") : std::string(),
-             "; pass the parameter's own address, not that of a copy or a slice");
+             "; pass the parameter's own address, not the address of a copy or a slice");
     if (match.size() > 1)
         fail(
             errc::memory_overlap, who(), ": '", match[0]->key, "' and '", match[1]->key,

@@ -19,8 +19,8 @@ inline void append_tensors(model::model_part const& layer, std::string const& be
                            vector<model::parallel_tensor>& tensors) {
     constexpr int deepest = 64;
     if (depth > deepest)
-        fail(errc::limit_exceeded, "parts of a model are nested more than ", deepest, " deep at '",
-             before, layer.name, "'");
+        fail(errc::limit_exceeded, "parts of a model are nested more than ", deepest,
+             " levels deep at '", before, layer.name, "'");
     std::string const prefix = layer.name.empty() ? before : before + layer.name + ".";
     for (model::parallel_tensor const& tensor : layer.tensors) {
         tensors.push_back(tensor);
@@ -66,7 +66,7 @@ RESHARD_DECL vector<tensor_sharding> with_aliases(vector<tensor_sharding> tensor
                  "', but no tensor has that key");
         if (!places.emplace(tie.alias, tensors.size()).second)
             fail(errc::bad_layout, "'", tie.alias, "' is tied to '", tie.key,
-                 "', but is a separate tensor");
+                 "', but is also listed as a separate tensor");
         tensor_sharding alias = tensors[match->second];
         alias.key = tie.alias;
         tensors.push_back(std::move(alias));

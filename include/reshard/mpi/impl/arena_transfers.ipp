@@ -272,8 +272,9 @@ inline void check_arena(mpi_group const& world, arena_state const& arena) {
     int mode = MPI_IDENT;
     MPI_Comm_compare(world.base(), arena.world.base(), &mode);
     if (mode != MPI_IDENT && mode != MPI_CONGRUENT)
-        fail(errc::usage, "the arena was made by ranks other than the ", world.size(),
-             " of this redistribution, or in another order; make one over the same communicator");
+        fail(errc::usage, "the arena's communicator does not consist of the ", world.size(),
+             " ranks of this redistribution in the same order; make an arena over the same "
+             "communicator");
 }
 
 RESHARD_DECL arena_steps const& steps_of_arenas() {

@@ -31,10 +31,10 @@ namespace reshard::detail {
 RESHARD_DECL compared_values call_fingerprint(options const& options, source_tensors const& have,
                                               target_tensors const& want) {
     compared_values fingerprint = call_fingerprint(options);
-    fingerprint.add_presence("an arena of its sources", have.arena != nullptr);
-    fingerprint.add_presence("an arena of its targets", want.arena != nullptr);
-    fingerprint.add_digest("arena of its sources", have.arena ? have.arena->number() : 0);
-    fingerprint.add_digest("arena of its targets", want.arena ? want.arena->number() : 0);
+    fingerprint.add_presence("source arena", have.arena != nullptr);
+    fingerprint.add_presence("target arena", want.arena != nullptr);
+    fingerprint.add_digest("source arena", have.arena ? have.arena->number() : 0);
+    fingerprint.add_digest("target arena", want.arena ? want.arena->number() : 0);
     return fingerprint;
 }
 

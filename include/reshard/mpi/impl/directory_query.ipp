@@ -188,8 +188,8 @@ private:
                      moved.target_holder);
         for (key_id const source : subplan.sources)
             if (source >= planned_->whole.source_dtypes.size())
-                fail(errc::corrupt_file, "rank ", rank, " named source ", source, " of ",
-                     planned_->whole.source_dtypes.size());
+                fail(errc::corrupt_file, "rank ", rank, " named source ", source,
+                     ", but the number of sources is ", planned_->whole.source_dtypes.size());
     }
 
     mpi_group const& world_;

@@ -83,7 +83,7 @@ inline joining_note wait_for_note(std::string const& file, std::uint64_t token, 
         if (patience.is_over())
             fail(errc::deadline, file, ": the other job did not arrive within ",
                  seconds_text(seconds),
-                 "; start both jobs with the same file, exactly one of them as the first");
+                 "; start both jobs with the same file, and exactly one of them as the first");
     }
 }
 
@@ -99,9 +99,8 @@ inline bool can_join() {
 
 [[noreturn]] inline void fail_to_join(std::string const& file) {
     fail(errc::unsupported, file,
-         ": the launcher cannot connect jobs that were started separately; with "
-         "Open MPI start one `ompi-server -r URI`, and both jobs with "
-         "`mpiexec --ompi-server file:URI`");
+         ": the launcher cannot connect jobs that were started separately; with Open MPI, start "
+         "one `ompi-server -r URI`, and start both jobs with `mpiexec --ompi-server file:URI`");
 }
 
 /// Opens a port, publishes it and waits for the answer.
@@ -109,8 +108,8 @@ inline std::string offer_port(std::string const& file, double seconds) {
     std::string const answer = file + ".answer";
     if (read_note(file))
         fail(errc::already_exists, file,
-             ": another job already waits at this path as the first; start one of the two as the "
-             "second, or give another path");
+             ": another job is already waiting at this path as the first; start one of the two as "
+             "the second, or give another path");
     static_cast<void>(note_in(answer)); // fails for a file that this job may not remove
     joining_note note{new_token(), {}, this_process()};
     char port[MPI_MAX_PORT_NAME] = {};
@@ -157,7 +156,7 @@ public:
                   return;
               std::cerr << file
                         << ": the other job arrived, but MPI did not connect the two within "
-                        << seconds_text(seconds) << "; this job ends; start both again"
+                        << seconds_text(seconds) << "; this job will exit; start both jobs again"
                         << std::endl;
               std::_Exit(EXIT_FAILURE);
           }) {}

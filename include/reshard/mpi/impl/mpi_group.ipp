@@ -102,7 +102,7 @@ RESHARD_DECL void wait_limit::give_up(double waited) const {
          missing.empty() ? "ranks that have given up by now"
                          : (missing.find(',') == missing.npos ? "rank " : "ranks ") + missing +
                                ", which did not answer: stopped, busy, or in another call",
-         "; end the job with MPI_Abort, and give options.deadline more time if it was short");
+         "; end the job with MPI_Abort, and increase options.deadline if it was too short");
 }
 
 RESHARD_DECL bounded_wait::bounded_wait(wait_limit const& limit)

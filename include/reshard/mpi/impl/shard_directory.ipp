@@ -22,7 +22,7 @@ RESHARD_DECL void validate(directory_key const& directory_key) {
         for (index_t const halvings : level)
             is_level = is_level && 0 <= halvings && halvings < 64;
         if (!is_level)
-            fail(errc::bad_layout, "it has the level ", level, " of a tensor of shape ",
+            fail(errc::bad_layout, "it has the level ", level, " for a tensor of shape ",
                  directory_key.shape);
     }
 }
@@ -224,8 +224,9 @@ shard_directory::entries_of(vector<addressed_text> const& addressed_texts) const
     for (addressed_text const& text : addressed_texts)
         for (directory_entry& entry : list_from_bytes<directory_entry>(text.bytes)) {
             if (entry.key >= keys_.size() || entry.holder >= static_cast<holder_t>(world_.size()))
-                fail(errc::corrupt_file, "rank ", text.rank, " sent a record of key ", entry.key,
-                     " of ", keys_.size(), " on rank ", entry.holder, " of ", world_.size());
+                fail(errc::corrupt_file, "rank ", text.rank, " sent an invalid record: key ",
+                     entry.key, " of ", keys_.size(), " on rank ", entry.holder, " of ",
+                     world_.size());
             directory_key const& key = keys_[entry.key];
             check(shard_descriptor{key.key, key.dtype, key.shape, entry.region, entry.flat,
                                    entry.cycles});

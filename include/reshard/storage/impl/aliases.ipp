@@ -24,21 +24,21 @@ RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& layout) 
         if (aliases.contains(key) || is_metadata_name(alias) || alias.empty())
             fail(errc::bad_layout, "'", alias, "' cannot be another name of '", key, "': ",
                  aliases.contains(key) ? "the key is an alias itself"
-                                       : "the metadata of files reserves this name",
+                                       : "this name is empty, or reserved by the metadata of files",
                  "; change this entry of save_options.aliases");
         tensor_layout const* const tensor = layout.find(key);
         if (!tensor)
-            fail(errc::unknown_key, "'", alias, "' is to be another name of '", key,
+            fail(errc::unknown_key, "'", alias, "' is declared as another name of '", key,
                  "', which no rank has",
                  did_you_mean_key(key, layout.tensors, &tensor_layout::key));
         tensor_layout const* const tensor_layout = layout.find(alias);
         if (tensor_layout && layout.shape_of(*tensor_layout) != layout.shape_of(*tensor))
-            fail(errc::shape_mismatch, "'", alias, "' is to be another name of '", key,
-                 "', but has the shape ", layout.shape_of(*tensor_layout), ", and not ",
+            fail(errc::shape_mismatch, "'", alias, "' is declared as another name of '", key,
+                 "', but has the shape ", layout.shape_of(*tensor_layout), ", not ",
                  layout.shape_of(*tensor));
         if (tensor_layout && tensor_layout->dtype != tensor->dtype)
-            fail(errc::dtype_mismatch, "'", alias, "' is to be another name of '", key,
-                 "', but is ", code(tensor_layout->dtype), ", and not ", code(tensor->dtype));
+            fail(errc::dtype_mismatch, "'", alias, "' is declared as another name of '", key,
+                 "', but is ", code(tensor_layout->dtype), ", not ", code(tensor->dtype));
     }
 }
 

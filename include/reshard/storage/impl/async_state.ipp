@@ -209,7 +209,7 @@ inline std::optional<save_report> look(save_task const& task) {
     if (!std::filesystem::exists(task.position.temporary, problem) &&
         !is_at(task.seen, task.position.target.string()))
         fail(errc::io, task.position.target.string(),
-             ": is not written: another rank failed; see the error of that rank");
+             ": was not written: another rank failed; see the error of that rank");
     std::optional<save_report> report;
     complete_if_ready(task.shared(),
                       [&](runs_by_rank const& runs) { report = complete(task, runs); });
@@ -246,12 +246,12 @@ inline save_report async_state::finish(save_task& task) {
             return *report;
         if (task.options.deadline.seconds > 0 && patience.is_over())
             fail(errc::deadline, task.position.target.string(),
-                 ": other ranks have not written their part within ",
+                 ": other ranks did not write their parts within ",
                  seconds_text(task.options.deadline.seconds));
         if (is_ending())
             fail(errc::io, task.position.target.string(),
-                 ": this process ends before other ranks have written; the last rank completes the "
-                 "save");
+                 ": this process ends before other ranks have written their parts; the last rank "
+                 "completes the save");
     }
 }
 

@@ -188,8 +188,8 @@ private:
         auto names = renamed(std::string(key.owner), texts->front());
         if (!names.empty() && count > 0 && names.size() != count)
             fail(errc::unsupported, "'", object.key, "' is an alias of '", texts->front(),
-                 "', but the program makes ", counted(count, "tensor"), " of the alias and ",
-                 names.size(), " of '", texts->front(),
+                 "', but the program makes ", counted(count, "tensor"), " from the alias and ",
+                 names.size(), " from '", texts->front(),
                  "'; omit values that are not tensors (--no-objects)");
         return names;
     }
@@ -200,8 +200,8 @@ private:
         auto const [match, is_new] = said_.try_emplace(added.key, from, added.archive);
         if (!is_new && match->second.second != added.archive)
             fail(errc::unsupported, "'", match->second.first, "' and '", from,
-                 "' differ, but the program merges their parameters into one, which has one value; "
-                 "omit values that are not tensors (--no-objects)");
+                 "' differ, but the program merges their parameters into one, which can have only "
+                 "one value; omit values that are not tensors (--no-objects)");
         if (is_new)
             objects.push_back(std::move(added));
     }
@@ -215,10 +215,10 @@ private:
                 auto const [match, is_new] =
                     groups_.try_emplace(words(owner, group.ending, ".", result), key);
                 if (match->second != key)
-                    fail(errc::unsupported, "'", result, "' is made of parameters of '",
+                    fail(errc::unsupported, "'", result, "' is made from parameters of '",
                          match->second, "' and of '", key,
-                         "', and an optimizer has a parameter in one group only; omit values that "
-                         "are not tensors (--no-objects)");
+                         "', but a parameter can be in only one group of an optimizer; omit values "
+                         "that are not tensors (--no-objects)");
                 if (is_new)
                     all.push_back(std::move(result));
             }

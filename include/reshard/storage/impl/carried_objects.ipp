@@ -56,7 +56,7 @@ inline std::string advice_on_objects(checkpoint const& source) {
     auto const keys = objects_with_tensors(source);
     return "; omit values that are not tensors (--no-objects)" +
            (keys.empty() ? ""
-                         : ", with the tensors in " +
+                         : ", including the tensors in " +
                                first_and_more("'" + keys.front() + "'", keys.size())) +
            (!source.can_read_objects() ? ""
             : keys.empty()             ? ", or write torch_dcp or torch_save"
@@ -109,7 +109,7 @@ inline void check_all_read(checkpoint_metadata const& source) {
                           });
     if (!has_some)
         fail(errc::unsupported, source.path.string(), ": '", source.objects.front().key, "' ",
-             source.objects.front().opaque, "; there is nothing else that could be written");
+             source.objects.front().opaque, "; the checkpoint contains nothing else to write");
 }
 
 /// The values that are not tensors, under their new keys.
@@ -132,7 +132,7 @@ inline vector<saved_object> objects_of(checkpoint const& source, mapping const& 
             if (object.is_common && options.writing.format == "megatron_torch_dist")
                 fail(errc::unsupported, source.metadata().path.string(), ": '", object.key,
                      "' is in ", megatron_common_name,
-                     ", which is written as it is: it cannot be renamed for Megatron-Core");
+                     ", which is written unchanged, so it cannot be renamed for Megatron-Core");
             object.key = match->second;
         }
     return objects;
@@ -178,11 +178,9 @@ inline void note_new_tensors(vector<std::string>& notes, checkpoint_metadata con
         if (has_texts && program.find(name) && !kept.contains(name) && !is_output_layer(name) &&
             !is_output_layer(key))
             notes.push_back("'" + name +
-                            "' is written as a tensor: the metadata of the source say "
+                            "' is written as a tensor, although the metadata of the source say "
                             "that it is another name of '" +
-                            key +
-                            "'; if it is none, leave it out "
-                            "(--without)");
+                            key + "'; if it is not a separate tensor, omit it (--without)");
 }
 
 } // namespace reshard::detail

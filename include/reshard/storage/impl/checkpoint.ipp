@@ -66,7 +66,8 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
 RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& options,
                                     std::shared_ptr<detail::noted_files const> const& noted) {
     if (options.mapped && options.files)
-        fail(errc::usage, path.string(), ": only files of the system can be mapped");
+        fail(errc::usage, path.string(),
+             ": only files of the file system can be mapped; omit `mapped` or the store of files");
     detail::opened_checkpoint opened = detail::open_files(noted, path, options.format);
     metadata_ = std::move(opened.metadata);
     read_objects_ = std::move(opened.read_objects);
@@ -150,7 +151,7 @@ RESHARD_DECL void checkpoint::check_same(holder_t file, file_store::file const& 
     if (now.facts() != identities_[file])
         fail(errc::corrupt_file, names_[file],
              ": was written to, or replaced, after the checkpoint was opened, so the bytes read "
-             "may be of two versions; open the checkpoint again");
+             "may come from two versions; open the checkpoint again");
 }
 
 RESHARD_DECL catalog catalog_of(checkpoint const& source) {
@@ -215,7 +216,7 @@ RESHARD_DECL local_error not_everywhere(local_error problem, int rank,
         return problem;
     return error(problem->code(),
                  words(problem->what(), " (rank ", rank, "; rank ", opened - digests.begin(),
-                       " can open it: all ranks must see one file system there)"));
+                       " can open it: all ranks must see the same file system)"));
 }
 
 RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
@@ -223,7 +224,7 @@ RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
     for (std::size_t rank = 1; rank < digests.size(); ++rank)
         if (digests[rank] != digests[0])
             fail(errc::ranks_disagree, path.string(), ": rank 0 and rank ", rank,
-                 " see different files; do they share this directory?");
+                 " see different files; do the ranks share this directory?");
 }
 
 } // namespace detail

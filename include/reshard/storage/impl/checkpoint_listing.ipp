@@ -36,7 +36,7 @@ inline void judge_without_record(listed_save& save, std::filesystem::path const&
     save.state = completeness::foreign;
     try {
         open_checkpoint(path);
-        save.problem = words("it has no ", save_record_name, ", so it is not one of ours");
+        save.problem = words("it has no ", save_record_name, ", so reshard did not write it");
     } catch (error const& problem) {
         if (problem.code() == errc::unsupported)
             return;
@@ -156,9 +156,8 @@ RESHARD_DECL vector<std::size_t> newest_first(vector<listed_save> const& saves) 
 /// The reason why a listed directory is skipped.
 inline std::string reason_against(listed_save const& save) {
     switch (save.state) {
-    case completeness::in_progress: return "a save of '" + save.target + "' that is in progress";
-    case completeness::leftover:
-        return "the rest that a dead writer of '" + save.target + "' has left";
+    case completeness::in_progress: return "a save of '" + save.target + "' is in progress";
+    case completeness::leftover: return "a writer of '" + save.target + "' died and left it";
     default: return save.problem;
     }
 }

@@ -18,10 +18,10 @@ namespace reshard::detail {
 inline constexpr std::uint64_t bytes_at_once = std::uint64_t{1} << 18;
 
 RESHARD_DECL std::string describe(bad_chunk const& chunk) {
-    return words(chunk.file, ": tensor '", chunk.key, "': the bytes ", chunk.begin, " to ",
-                 chunk.end, " of the file",
+    return words(chunk.file, ": tensor '", chunk.key, "': bytes ", chunk.begin, " to ", chunk.end,
+                 " of the file",
                  chunk.stored_in.empty() ? "" : ", which are in " + chunk.stored_in + ",",
-                 " were changed: their digest is ", hex_text(chunk.found), ", and was ",
+                 " were changed: their digest is ", hex_text(chunk.found), ", but was ",
                  hex_text(chunk.expected), " when they were saved; load another checkpoint");
 }
 

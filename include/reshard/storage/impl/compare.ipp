@@ -226,7 +226,7 @@ inline saved_object const& object_at(object_map const& objects, std::string cons
     auto const position = objects.find(key);
     if (position == objects.end())
         fail(errc::unsupported, source.metadata().path.string(), ": '", key,
-             "' is listed, and was not read");
+             "' is listed, but was not read");
     return position->second;
 }
 
@@ -272,7 +272,8 @@ inline void compare_common_objects(object_comparison& result, checkpoint const& 
     for (checkpoint const* const source : {&a, &b})
         if (!source->can_read_objects()) {
             result.unread = keys;
-            result.why_unread = "values of " + source->metadata().format + " are only listed";
+            result.why_unread =
+                "values of " + source->metadata().format + " are listed, but not read";
             return;
         }
     object_map of_a, of_b;

@@ -248,7 +248,7 @@ std::unique_ptr<planned_conversion> plan_conversion(group auto const& world,
     opening.problem = attempt([&] {
         if (options.memory_budget < 1)
             fail(errc::usage, "options.memory_budget is ", options.memory_budget,
-                 " bytes; give 1 or more; values below 1 MiB count as 1 MiB");
+                 " bytes; give 1 or more (values below 1 MiB count as 1 MiB)");
         work.plan_files(source, target, options);
         opening.fingerprint = conversion_fingerprint(work, source, options);
     });

@@ -36,11 +36,11 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
     metadata_ = open_in(*files, path, {});
     if (metadata_.save.empty())
         fail(errc::unsupported, path.string(), ": cannot be the base of a delta: it has no ",
-             save_record_name, "; save it whole first, as convert does");
+             save_record_name, "; write a whole checkpoint of it first, for example with convert");
     record_ = read_record_head(*files, path / save_record_name); // the record was checked above
     if (record_.save != metadata_.save)
         fail(errc::corrupt_file, path.string(), ": the save ", record_.save, " replaced the save ",
-             metadata_.save, " while it was opened; try again when nothing writes it");
+             metadata_.save, " while it was being opened; try again when no process writes to it");
     if (std::ranges::any_of(metadata_.files,
                             [](checkpoint_file const& file) { return file.chunk_bytes == 0; }))
         fail(errc::unsupported, path.string(),
@@ -96,10 +96,11 @@ RESHARD_DECL void delta_base::check_there(std::string const& save) const {
     std::string const noun =
         words(record.parent_path().string(), ": the save ", save, ", which the delta needs, was ");
     if (files_->find(record) != file_store::kind::file)
-        fail(errc::missing_file, noun, "removed while the delta was written; write all");
+        fail(errc::missing_file, noun,
+             "removed while the delta was being written; write a whole checkpoint");
     if (std::string const there = read_record_head(*files_, record).save; there != save)
         fail(errc::corrupt_file, noun, "replaced by the save ", there,
-             " while the delta was written; write all");
+             " while the delta was being written; write a whole checkpoint");
 }
 
 RESHARD_DECL void delta_base::check_there(record_delta const& delta) const {
@@ -121,9 +122,8 @@ RESHARD_DECL void delta_base::add_source(std::filesystem::path const& directory,
                                          std::string_view save, recorded_file const& file) {
     std::filesystem::path const there = real_path(directory);
     if (there == target_)
-        fail(errc::usage, target_.string(),
-             ": is to be replaced, but the delta would need the save ", save,
-             " there; give another target, or another base");
+        fail(errc::usage, target_.string(), ": is to be replaced, but the delta needs the save ",
+             save, " in it; give another target, or another base");
     std::string const text = there.lexically_relative(target_).string();
     if (find_invalid_utf8(text) != text.size())
         fail(errc::usage, there.string(),

@@ -122,8 +122,8 @@ inline void check_this_shard(checkpoint_metadata const& saved, checkpoint_tensor
         for (checkpoint_shard const& shard : shards_saved)
             had += (had.empty() ? "" : ", ") + place_text(shard.region, shard.flat, shard.cycles);
         fail(errc::bad_layout, "'", tensor.key, "': rank ", me, " wants ",
-             place_text(block, wanted.flat), " of ", wanted.global_shape, ", and rank ", me, " of ",
-             saved.writers, " has saved ", had.empty() ? "nothing" : had, " of ",
+             place_text(block, wanted.flat), " of ", wanted.global_shape, ", but rank ", me, " of ",
+             saved.writers, " saved ", had.empty() ? "nothing" : had, " of ",
              index_vector(tensor.shape),
              "; this checkpoint can be loaded only in its own layout "
              "(write_options.this_layout_only): use that layout, or convert it first");
@@ -211,11 +211,10 @@ inline void check_load(checkpoint const& source, target_tensors const& want,
         fail(errc::usage, "load() does not support options.memory or options.cache; omit them");
     if (options.between_nodes.has_relays() &&
         (options.reads == file_reads::direct || source.is_mapped()))
-        fail(errc::usage, "relays() passes on what one rank has read, and ",
-             source.is_mapped()
-                 ? "a checkpoint that is mapped is not read; open it without `mapped`"
-                 : "with options.reads = direct each rank reads for itself",
-             ", or leave relays() out of options.between_nodes");
+        fail(errc::usage, "relays() passes on the bytes that one rank reads, but ",
+             source.is_mapped() ? "a mapped checkpoint is not read; open it without `mapped`"
+                                : "with options.reads = direct each rank reads for itself",
+             ", or remove relays() from options.between_nodes");
 }
 
 inline bound_plan bound_by(load_plan const& work, checkpoint const& source) {
@@ -352,8 +351,8 @@ RESHARD_DECL void check_names(model_state const& state, vector<bytes_to_load> co
         if (wanted.key.starts_with(common_prefix) && position != state.end() &&
             !std::holds_alternative<stored_value>(position->second))
             fail(errc::usage, "'", wanted.name,
-                 "' is a common value of the checkpoint, and something else in the state; give it "
-                 "another name there");
+                 "' is a common value in the checkpoint, but not in the state; rename it in the "
+                 "state");
     }
 }
 

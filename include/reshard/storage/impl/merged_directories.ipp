@@ -64,8 +64,8 @@ RESHARD_DECL std::map<std::string, merged_file> unite(std::filesystem::path cons
                 first[file.name] = &file;
             else if (!(file == *first[file.name]))
                 fail(errc::ranks_disagree, directory.string(), ": ", file.name,
-                     " is not the same on rank ", merged_file.ranks.front(), " (",
-                     first[file.name]->bytes, " bytes) and on rank ", rank, " (", file.bytes,
+                     " differs between rank ", merged_file.ranks.front(), " (",
+                     first[file.name]->bytes, " bytes) and rank ", rank, " (", file.bytes,
                      " bytes); one of the two files belongs to another save; move that file away");
             merged_file.bytes = file.bytes;
             merged_file.ranks.push_back(static_cast<int>(rank));
@@ -83,7 +83,7 @@ RESHARD_DECL std::string writer_of(std::string_view sentence) {
         int number = -1;
         auto const end = std::from_chars(digits.data(), digits.data() + digits.size(), number).ptr;
         if (end - digits.data() >= 5 && number >= first)
-            return words(", and rank ", number - first, " of the save has written it");
+            return words(", and rank ", number - first, " of the save wrote it");
     }
     return {};
 }
@@ -93,10 +93,8 @@ RESHARD_DECL void check_united(checkpoint_metadata const& own, checkpoint_metada
     for (checkpoint_file const& file : own.files) {
         bool const is_alone = name(file) == own.path.filename(); // not a file of a directory
         if (is_alone || std::ranges::find(united.files, name(file), name) == united.files.end())
-            fail(errc::ranks_disagree, own.path.string(), ": ", name(file).string(),
-                 ", which a rank opens there, is not among the files that other ranks open; every "
-                 "rank must "
-                 "open the same checkpoint");
+            fail(errc::ranks_disagree, own.path.string(), ": one rank opens ", name(file).string(),
+                 " there, but other ranks do not; every rank must open the same checkpoint");
     }
 }
 
@@ -111,7 +109,7 @@ public:
     void read(std::uint64_t position, std::span<std::byte> target) const override {
         if (position + target.size() > present_.beginning.size())
             fail(errc::missing_file, name_, ": is on the machine of rank ", present_.ranks.front(),
-                 ", and not on this one; only load() fetches it from there");
+                 ", not on this one; only load() fetches it from there");
         std::memcpy(target.data(), present_.beginning.data() + position, target.size());
     }
 

@@ -48,7 +48,7 @@ RESHARD_DECL bool is_sharded(model_state const& state) {
         fail(errc::usage, "a state of ", state.size(), " entries has ",
              counted(std::ranges::count_if(state, is), "shard"), " ('", shard->first,
              "') and other entries ('", match->first,
-             "'), so it is not all sharded; check its entries separately");
+             "'), so it is only partly sharded; check its entries separately");
     return match == state.end();
 }
 
@@ -92,8 +92,8 @@ inline std::size_t stored_bytes(layout const& stored, std::string const& key,
              did_you_mean_key(key, stored.tensors, &tensor_layout::key));
     index_vector const& shape = stored.shape_of(*tensor);
     if (tensor->dtype != data_type::u8 || shape.size() != 1)
-        fail(errc::dtype_mismatch, "'", key, "' is to be ", noun, ", and is ", code(tensor->dtype),
-             " ", shape, ", not a row of bytes");
+        fail(errc::dtype_mismatch, "'", key, "' should hold ", noun, ", but is ",
+             code(tensor->dtype), " ", shape, ", not a row of bytes");
     return static_cast<std::size_t>(shape[0]);
 }
 
@@ -147,9 +147,9 @@ inline std::optional<index_vector> stored_array(layout const& stored, std::strin
 inline void check_beyond(stored_object const& object, index_vector const& array) {
     if (object.beyond == object_rule::refuse)
         fail(errc::unknown_key, "object ", to_string(object.cell),
-             ": the checkpoint has an array of ", array,
-             ", so the object is beyond it; stored_object::beyond says whether it gets the cell of "
-             "another one (repeat), or stays as it is (keep)");
+             ": the checkpoint's array has the shape ", array,
+             ", so the object is outside it; set stored_object::beyond to repeat (the object gets "
+             "another object's cell) or to keep (it stays as it is)");
 }
 
 /// The cell that a load takes for an object; std::nullopt: the object stays unchanged.
@@ -164,7 +164,7 @@ inline std::optional<object_cell> cell_to_load(stored_object const& object, layo
         return cell; // the error then has the object's key
     if (array->size() != cell.array.size())
         fail(errc::shape_mismatch, "object ", to_string(cell),
-             ": the checkpoint has an array of another number of axes, ", *array);
+             ": the checkpoint's array has another number of axes: its shape is ", *array);
     cell.array = *array;
     for (std::size_t axis = 0; axis < array->size(); ++axis) {
         if (cell.index[axis] < (*array)[axis])

@@ -31,7 +31,7 @@ RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t dig
     if (kept.digest != digest)
         fail(errc::bad_layout, path.string(),
              ": this plan was made for other layouts, another program or other options (digest ",
-             kept.digest, "); the digest now is ", digest, "; plan again");
+             kept.digest, "); the digest is now ", digest, "; make the plan again");
     return std::move(kept.whole);
 }
 

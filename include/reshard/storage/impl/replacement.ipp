@@ -34,8 +34,7 @@ RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target)
         return target;
     auto const canonical = std::filesystem::canonical(target, problem);
     if (problem)
-        fail(errc::io, target.string(),
-             ": is a symbolic link that leads to nothing: ", problem.message(),
+        fail(errc::io, target.string(), ": is a dangling symbolic link: ", problem.message(),
              "; remove it, or give another target");
     return canonical;
 }
@@ -72,7 +71,7 @@ inline std::set<std::string> names_if_any(std::filesystem::path const& directory
 
 [[noreturn]] inline void refuse_replacement(std::filesystem::path const& target,
                                             std::filesystem::path const& lost) {
-    fail(errc::already_exists, target.string(), ": is not replaced, for ", lost.string(),
+    fail(errc::already_exists, target.string(), ": is not replaced, because ", lost.string(),
          " is not part of the checkpoint there and would be lost; move it away, or give "
          "another target");
 }
@@ -168,10 +167,10 @@ RESHARD_DECL void check_not_needed(std::filesystem::path const& target) {
             continue;
         auto const needs = needs_of(beside);
         if (std::find(needs.begin(), needs.end(), own->save) != needs.end())
-            fail(errc::already_exists, target.string(), ": is not replaced, for ",
+            fail(errc::already_exists, target.string(), ": is not replaced, because ",
                  (target.parent_path() / beside.filename()).string(),
-                 " is a delta that needs it; convert that to a whole checkpoint first, or give "
-                 "another target");
+                 " is a delta that needs it; convert the delta to a whole checkpoint first, or "
+                 "give another target");
     }
 }
 
@@ -194,7 +193,7 @@ RESHARD_DECL void check_replaced_file(std::filesystem::path const& target) {
     std::filesystem::path const parent = directory_of(target);
     if (names_if_any(parent).contains(target.filename().string()))
         fail(errc::already_exists, target.string(), ": is a file of the checkpoint ",
-             parent.string(), "; give that as the target, or another name");
+             parent.string(), "; give that directory as the target, or another name");
 }
 
 /// The endings of a single file in a format, such as `.pt (or .pth, .bin, .ckpt)`.
@@ -219,7 +218,7 @@ RESHARD_DECL void check_file_target(std::filesystem::path const& target,
     if (!format.plan && !std::filesystem::exists(target, ignored) && is_sharded_checkpoint(parent))
         fail(errc::already_exists, target.string(),
              ": would be taken for a file of the checkpoint ", parent.string(),
-             ", which could not be opened any more; give another directory");
+             ", which could no longer be opened; give another directory");
 }
 
 RESHARD_DECL void check_no_mount_point(std::filesystem::path const& target) {
@@ -229,7 +228,7 @@ RESHARD_DECL void check_no_mount_point(std::filesystem::path const& target) {
         fail_io(target, "cannot be examined");
     if (own.st_dev != outer.st_dev)
         fail(errc::io, target.string(),
-             ": is a mount point, which no directory can replace; give a directory in it");
+             ": is a mount point, and a directory cannot replace it; give a directory in it");
 }
 
 } // namespace reshard::detail

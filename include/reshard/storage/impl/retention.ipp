@@ -49,8 +49,8 @@ inline void check_rules_of(retention const& rules, vector<listed_save> const& sa
     for (std::string const& name : known_names)
         names += (names.empty() ? "'" : ", '") + name + "'";
     if (is_complete && !known_names.contains(rules.by))
-        fail(errc::usage, "no checkpoint has a number '", rules.by, "'; ",
-             names.empty() ? "none has any" : "their numbers are " + names);
+        fail(errc::usage, "no checkpoint has the number '", rules.by, "'; ",
+             names.empty() ? "the checkpoints have no numbers" : "their numbers are " + names);
 }
 
 /// Judges saves, rule by rule. The reason comes from the first rule that keeps a save.
@@ -87,13 +87,14 @@ private:
         listed_save const& save = saves_[i];
         switch (save.state) {
         case completeness::leftover:
-            verdicts_[i] = {true, "a writer of '" + save.target + "' that died has left it"};
+            verdicts_[i] = {true, "a writer of '" + save.target + "' died and left it"};
             return;
         case completeness::in_progress:
             verdicts_[i] = {false, "a save of '" + save.target + "' is in progress"};
             return;
         case completeness::foreign:
-            verdicts_[i] = {false, "it is not ours: it has no " + std::string(save_record_name)};
+            verdicts_[i] = {false,
+                            "reshard did not write it: it has no " + std::string(save_record_name)};
             return;
         case completeness::damaged: verdicts_[i] = {false, "not complete: " + save.problem}; return;
         default: break;
@@ -105,7 +106,7 @@ private:
             keep(i, "a save in progress is a delta of it");
         else if (!save.stranger.empty())
             keep(i, "it has '" + save.stranger +
-                        "', which is not of the save and would be lost; move it away");
+                        "', which is not part of the save and would be lost; move it away");
         else if (is_being_replaced(save))
             keep(i, "a save of it is in progress");
         else if (!rules_.last && !rules_.best)
@@ -147,7 +148,7 @@ private:
         if (is_saving)
             keep(newest_.front(), "the newest, which the save in progress may need");
         else if (!is_one_kept)
-            keep(newest_.front(), "the newest, and one complete checkpoint always stays");
+            keep(newest_.front(), "the newest; one complete checkpoint always stays");
     }
 
     void keep_needed() {
@@ -216,7 +217,7 @@ RESHARD_DECL void delete_save(std::filesystem::path const& directory, listed_sav
         save_record const now = read_save_record(*files_of_system(), record);
         if (now.save != save.record.save || now.facts.completed != save.record.facts.completed)
             fail(errc::already_exists, path.string(),
-                 ": was replaced after it was looked at, and is not deleted");
+                 ": was replaced after it was checked, so it is not deleted");
         sync_directory(directory);
     });
     if (problem) {

@@ -42,9 +42,10 @@ inline void check_alias_tensors(layout const& layout, save_options const& option
         return;
     for (auto const& [alias, key] : options.aliases)
         if (!layout.find(alias))
-            fail(errc::unsupported, "'", alias, "' is another name of '", key, "', and ",
-                 options.writing.format,
-                 " has no place for names; save a tensor of that name too, or leave the alias out");
+            fail(
+                errc::unsupported, "'", alias, "' is another name of '", key, "', but ",
+                options.writing.format,
+                " has no place for other names; save a tensor of that name too, or omit the alias");
 }
 
 /// True if whole tensors are written.
@@ -181,7 +182,7 @@ void agree_on_files(group auto const& world, checkpoint_plan const& files,
         if (options.writing.writer)
             digest = digest_of(files.metadata);
     });
-    agree_on_digest(world, "files to write, as write_options.writer chooses,", digest, problem);
+    agree_on_digest(world, "files chosen by write_options.writer", digest, problem);
 }
 
 /// The options that the plan of a save depends on. Saves that differ only in other options share
@@ -299,7 +300,7 @@ RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_st
     for (auto const& [descriptor, tensor] : tensors)
         if (descriptor.key.starts_with(common_prefix))
             fail(errc::bad_layout, "'", descriptor.key, "': keys that begin with '", common_prefix,
-                 "' are for common values; give it another one");
+                 "' are reserved for common values; use another key");
     for (common_value const& value : common_values(state))
         if (is_first)
             tensors.add(bytes_tensor(std::string(common_prefix) + std::string(value.name),

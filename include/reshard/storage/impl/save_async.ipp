@@ -70,11 +70,10 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
     if (auto const match = options.writing.writer ? nullptr : state.known_files.find(digest))
         return *match;
     if (options.writing.single_file)
-        fail(errc::usage, "a save in the background is a directory; omit single_file, or use "
-                          "save");
+        fail(errc::usage, "a background save writes a directory; omit single_file, or use save");
     if (!options.writing.format.empty())
-        fail(errc::usage, "a save in the background has the formats of safetensors; omit "
-                          "write_options.format, or use save");
+        fail(errc::usage,
+             "a background save writes only safetensors; omit write_options.format, or use save");
     auto shared = std::make_shared<files_to_write>();
     mapping const program = identity_mapping(catalog_of(layout));
     shared->plan = files_to_save(program, layout, options);
@@ -103,8 +102,7 @@ std::map<std::string, double> numbers_of_first(group auto const& world,
 /// \throws error with errc::usage
 inline void check_async(int size, save_options const& options) {
     if (!options.program.is_by_name())
-        fail(errc::usage,
-             "save_options.program: save_async does not support it; omit it, or use save");
+        fail(errc::usage, "save_async does not support save_options.program; omit it, or use save");
     if (options.cache)
         fail(errc::usage, "save_options.cache: an async_saver keeps plans itself; omit it");
     if (options.writing.files && size > 1)

@@ -130,7 +130,7 @@ inline void remove_own(shared_save const& save, std::filesystem::path const& pat
     std::error_code problem;
     std::filesystem::remove(path, problem);
     if (problem)
-        fail_io(save.target, "cannot be completed, since " + path.string() + " cannot be removed",
+        fail_io(save.target, "cannot be completed, because " + path.string() + " cannot be removed",
                 problem.value());
 }
 

@@ -136,8 +136,8 @@ inline catalog without_keys(catalog const& full_catalog,
 /// Refuses options that a single file cannot hold.
 inline void check_single_file(std::optional<layout> const& wanted, write_options const& options) {
     if (wanted)
-        fail(errc::usage, "one file holds whole tensors, and a layout of shards is requested; omit "
-                          "the layout, or write a directory");
+        fail(errc::usage, "one file holds whole tensors, but a layout of shards was requested; "
+                          "omit the layout, or write a directory");
     if (!options.numbers.empty())
         fail(errc::usage, "a single file cannot store the number '", options.numbers.begin()->first,
              "'; omit the numbers, or write a directory");
@@ -162,7 +162,7 @@ inline void check_replicas_wanted(std::optional<layout> const& wanted,
     if (options.writer)
         fail(errc::usage,
              "write_options.writer cannot be combined with replicas, per_rank or this_layout_only, "
-             "with which each rank writes its own replicas; omit one");
+             "because with these each rank writes its own replicas; omit one");
 }
 
 /// Refuses a `chunk_bytes` that would make files unreadable.
@@ -170,7 +170,7 @@ inline void check_chunk_bytes(write_options const& options) {
     constexpr index_t least = 512, most = index_t{1} << 32;
     if (options.chunk_bytes < least || options.chunk_bytes > most)
         fail(errc::usage, "write_options.chunk_bytes is ", options.chunk_bytes, "; give from ",
-             least, " to ", most, " bytes, or leave the digests out");
+             least, " to ", most, " bytes, or omit the digests");
 }
 
 /// Refuses a text that would make the record unreadable.
@@ -207,7 +207,7 @@ inline void check_other_format(write_options const& options) {
     if (writes_replicas(options))
         refuse("replicas of shards", "replicas, per_rank and this_layout_only");
     if (options.files_per_rank != 1)
-        refuse("several files of a rank", "write_options.files_per_rank");
+        refuse("several files per rank", "write_options.files_per_rank");
 }
 
 /// The layout of whole tensors on one rank.
@@ -273,8 +273,8 @@ inline std::map<std::string, std::string> names_to_keep(std::map<std::string, st
 inline void check_layout_wanted(std::optional<layout> const& wanted, write_options const& options) {
     if (wanted && !options.format.empty() && written_format_of(options.format).is_whole)
         fail(errc::usage, options.format,
-             " has whole tensors, and a layout of shards is requested; omit the layout (a save "
-             "has the form huggingface then), or write sharded_safetensors");
+             " stores whole tensors, but a layout of shards was requested; omit the layout (a save "
+             "then has the form huggingface), or write sharded_safetensors");
 }
 
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,

@@ -136,7 +136,7 @@ inline void correct_config(tied_names& names, std::string text, vector<tie_flag>
     if (is_right)
         return;
     names.config = std::move(text);
-    names.notes.push_back(words(hf_config_name, ": set tie_word_embeddings to ",
+    names.notes.push_back(words(hf_config_name, ": tie_word_embeddings is set to ",
                                 is_tied ? "true" : "false", ", because '", key,
                                 is_tied ? "' has no tensor" : "' is a separate tensor"));
 }
@@ -149,7 +149,7 @@ inline void note_open_copies(tied_names& names, checkpoint const& source, mappin
         if (!names.aliases.contains(alias) && (is_output_layer(alias) || is_output_layer(key))) {
             names.notes.push_back(
                 words(hf_config_name, " does not have tie_word_embeddings, and is not changed: '",
-                      key, "' and '", alias, "', which are equal, are both written"));
+                      key, "' and '", alias, "' are equal, and both are written"));
             return;
         }
 }
