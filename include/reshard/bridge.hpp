@@ -8,7 +8,7 @@
 #include <reshard/bridge/bridge_target.hpp>
 
 /// \file
-/// Programs on one machine: one publishes new weights again and again, and others read them in
+/// Programs on one machine: one repeatedly publishes new weights, and others read them in
 /// other layouts.
 
 #endif

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(without_digests_shards_that_do_not_tile_are_not_as_they_wer
     };
     two_files const too_large(large("0123", "[0,0]"), large("4567", "[2,0]"));
     too_large.cannot_be_verified(errc::not_covered,
-                                 "the metadata state the shape [4000000, 2] of uint8");
+                                 "the metadata states the shape [4000000, 2] of uint8");
 }
 
 BOOST_AUTO_TEST_CASE(with_digests_what_was_saved_need_not_be_whole) {

@@ -54,7 +54,7 @@ public:
     bridge_source& operator=(bridge_source&& source) noexcept;
     ~bridge_source();
 
-    /// Publishes the present elements of the tensors as a new version, and returns its number. Does
+    /// Publishes the current elements of the tensors as a new version, and returns its number. Does
     /// not disturb readers of the previous version. Waits, until the deadline, for readers of the
     /// version before the previous one.
     ///
@@ -74,7 +74,7 @@ public:
     ///         published
     std::uint64_t publish(vector<std::string> const& changed);
 
-    /// Waits until all present readers have the newest version, and at least `least` readers have
+    /// Waits until all current readers have the newest version, and at least `least` readers have
     /// it, including readers that have left since. Returns false if that takes longer than
     /// `longest`.
     ///

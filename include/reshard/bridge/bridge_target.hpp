@@ -59,7 +59,7 @@ public:
     ~bridge_target();
 
     /// Copies the newest version, the same on all ranks, and returns its number. Without a newer
-    /// version, returns the present number at once: 0 before the first version. Meets another
+    /// version, returns the current number at once: 0 before the first version. Meets another
     /// source if it has replaced the last one.
     ///
     /// \param  least the lowest version to wait for, until the deadline

@@ -44,7 +44,7 @@ struct control_block {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "atomics are shared by processes");
 
-/// The highest number of a version: `control_block::left` stores it in 48 bits.
+/// The highest version number: `control_block::left` stores it in 48 bits.
 inline constexpr std::uint64_t last_version = (std::uint64_t{1} << 48) - 1;
 
 /// The number of the next version.

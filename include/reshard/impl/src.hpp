@@ -9,8 +9,8 @@
 #endif
 
 /// \file
-/// All functions that are not compiled into every program, for one of its source files, as far as
-/// the libraries at hand allow.
+/// All functions that are not compiled into every program, except those whose libraries are
+/// missing. One source file of a program includes this header.
 
 #include <reshard/impl/analysis.hpp>
 #include <reshard/impl/core.hpp>

@@ -27,7 +27,7 @@ struct model_part {
 /// name of each enclosing part with a dot after it, then the tensor's name.
 ///
 /// \throws     error with errc::bad_layout if two tensors get the same key, with
-///             errc::limit_exceeded if parts are nested more than 64 deep
+///             errc::limit_exceeded if parts are nested more than 64 levels deep
 /// \par Source `sharded_state_dict(prefix)` of PaddlePaddle's layers, which recurses. There, a
 ///             layer that overrides it may forget its children; here, a part is a value without
 ///             functions to override

@@ -67,8 +67,8 @@ void check_aliases(group auto const& world, const_state_dict const& tensors, lay
                           layout.shape_of(*layout.find(key)));
 }
 
-/// Refuses tensors of a checkpoint that differ although the program declares them copies. Process
-/// `rank` of `size` compares every `size`-th pair.
+/// Refuses tensors of a checkpoint that differ although the program declares them as copies.
+/// Process `rank` of `size` compares every `size`-th pair.
 ///
 /// \throws error with errc::overlap, naming the first element that differs
 RESHARD_DECL void check_copies(checkpoint const& source, mapping const& program, int rank,

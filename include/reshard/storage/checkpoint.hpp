@@ -51,8 +51,8 @@ void at_path(std::filesystem::path const& path, Work&& work) {
     }
 }
 
-/// Called about once per MiB with the number of bytes that this process has done, and the number of
-/// bytes that it has to do.
+/// Called about once per MiB with the number of bytes that this process has processed, and the
+/// total number that it will process.
 using progress_function = std::function<void(index_t, index_t)>;
 
 /// Counts the bytes done, and reports them.
@@ -218,10 +218,10 @@ RESHARD_DECL std::shared_ptr<merged_directories const> united(checkpoint const& 
 /// the path if the checkpoint has no id.
 RESHARD_DECL std::string call_on(std::string_view noun, checkpoint const& source);
 
-/// True if all digests are equal and not 0. A rank whose open failed has the digest 0.
+/// True if all digests are equal and not 0. A rank that could not open it has the digest 0.
 RESHARD_DECL bool are_same(vector<std::uint64_t> const& digests);
 
-/// The error. If another rank could open the checkpoint, the error names both ranks.
+/// Returns the error. If another rank could open the checkpoint, the error names both ranks.
 RESHARD_DECL local_error not_everywhere(local_error problem, int rank,
                                         vector<std::uint64_t> const& digests);
 

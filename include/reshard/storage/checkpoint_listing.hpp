@@ -23,7 +23,7 @@ namespace reshard::detail {
 enum class completeness {
     complete,
     damaged,     ///< unfinished, or changed since it was saved
-    in_progress, ///< a temporary directory whose writer lives, or may live
+    in_progress, ///< a temporary directory whose writer is or may be alive
     leftover,    ///< a temporary directory whose writer has died
     foreign,     ///< not a save of this library
 };

@@ -92,7 +92,7 @@ struct save_report {
 /// temporary directory, which is renamed to `target` when they are complete. With
 /// `options.writing.partial`, sharded tensors may lack elements. With `options.program`, `save`
 /// writes the tensors that the program makes from the tensors of `have`, as `convert` does with a
-/// checkpoint; it compares tensors that the program declares copies.
+/// checkpoint; it compares tensors that the program declares as copies.
 ///
 /// \throws error, and `target` is unchanged: as `layout_of` and `checkpoint_writer`;
 ///         errc::not_covered for missing elements; errc::overlap for unequal shards that share

@@ -74,7 +74,7 @@ inline void copy_files(vector<std::filesystem::path> const& files, file_store::u
     }
 }
 
-/// Creates a directory, and locks it to show other processes that its writer lives.
+/// Creates a directory, and locks it to show other processes that its writer is alive.
 inline file_descriptor create_temporary(std::filesystem::path const& temporary,
                                         std::filesystem::path const& target) {
     return create_locked(temporary, target, [&] {

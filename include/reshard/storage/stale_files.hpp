@@ -51,13 +51,13 @@ RESHARD_DECL std::optional<temporary_facts> facts_of_temporary(std::filesystem::
 
 /// Removes the files of dead writers of `target`. A writer of this machine is dead if it no longer
 /// holds its lock, or if it ran before the last boot. Files of other machines' writers are kept,
-/// since those writers may live.
+/// since those writers may be alive.
 ///
 /// \return the removed paths
 RESHARD_DECL vector<std::string> remove_stale_files(std::filesystem::path const& target);
 
 /// Creates a temporary file or directory with `create()`, and locks it to show other processes that
-/// its writer lives.
+/// its writer is alive.
 ///
 /// Tries again if another process removes it before it is locked.
 file_descriptor create_locked(std::filesystem::path const& temporary,

@@ -47,7 +47,7 @@ inline void throw_encoded(std::string const& bytes) {
         throw error(*problem);
 }
 
-/// A target: its tensors, and the source that it has met last.
+/// A target: its tensors, and the source that it met last.
 class target_state {
 public:
     /// \par Collective every rank of the group, in the same order, here and below
@@ -79,7 +79,7 @@ private:
     /// The other ranks sleep meanwhile, because a group may wait by polling.
     void sleep_until_port(waiting& patience) const;
 
-    /// The port file of a new source that lives; std::nullopt if there is none.
+    /// The port file of a new source that is running; std::nullopt if there is none.
     std::optional<port_bytes> new_port() const;
 
     /// Looks for a new source or version. Waits while no version has reached `least`.
@@ -220,7 +220,7 @@ RESHARD_DECL bool target_state::meet(seen_source const& source) {
 
 RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
     std::optional<port_bytes> port;
-    attempt([&] { // ignores a bad file: the present source stays
+    attempt([&] { // ignores a bad file: the current source stays
         auto const head = read_port_head(path_);
         if (!head || head->token == session_->token() || head->token == gone_)
             return;

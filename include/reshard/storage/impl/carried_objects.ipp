@@ -45,8 +45,8 @@ RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source) {
         return {};
     return source.metadata().path.string() + ": " +
            first_and_more("'" + keys.front() + "'", keys.size()) +
-           (keys.size() == 1 ? " is not a tensor, but holds some, which are lost with it"
-                             : " are not tensors, but hold some, which are lost with them") +
+           (keys.size() == 1 ? " is not a tensor but contains tensors, which are lost with it"
+                             : " are not tensors but contain tensors, which are lost with them") +
            " (--no-objects)";
 }
 
@@ -167,7 +167,7 @@ inline write_options writing_of(checkpoint const& source, mapping const& program
 }
 
 /// Notes names that are written as tensors although only the source's metadata has them: such a
-/// text may look like an alias by chance. Omits output layers, whose names are never there by
+/// text may look like an alias by chance. Omits output layers, whose names do not occur by
 /// chance.
 inline void note_new_tensors(vector<std::string>& notes, checkpoint_metadata const& source,
                              mapping const& program, alias_map const& kept) {
@@ -178,9 +178,9 @@ inline void note_new_tensors(vector<std::string>& notes, checkpoint_metadata con
         if (has_texts && program.find(name) && !kept.contains(name) && !is_output_layer(name) &&
             !is_output_layer(key))
             notes.push_back("'" + name +
-                            "' is written as a tensor, although the metadata of the source say "
+                            "' is written as a tensor, because the metadata of the source says "
                             "that it is another name of '" +
-                            key + "'; if it is not a separate tensor, omit it (--without)");
+                            key + "'; if that is wrong, omit it (--without)");
 }
 
 } // namespace reshard::detail

@@ -282,7 +282,7 @@ inline void compare_common_objects(object_comparison& result, checkpoint const& 
         of_b = objects_by_key(b);
         for (std::string const& key : keys)
             note_unread(result, {key}, [&] {
-                auto const& object_of_a = object_at(of_a, key, a); // first the error of `a`
+                auto const& object_of_a = object_at(of_a, key, a); // an error of `a` comes first
                 compare_values(result, object_of_a, object_at(of_b, key, b),
                                a.metadata().path.string(), b.metadata().path.string());
             });

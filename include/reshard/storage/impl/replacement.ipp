@@ -53,7 +53,7 @@ inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& di
     return names;
 }
 
-/// The result of `read`; an empty result if it fails for another reason than errc::io.
+/// The result of `read`; an empty result if it fails for a reason other than errc::io.
 auto understood(auto&& read) -> decltype(read()) {
     try {
         return read();
@@ -118,8 +118,8 @@ RESHARD_DECL vector<std::string> side_directories(checkpoint_metadata const& che
     return names;
 }
 
-/// The first of the entries `beside` that is not a file without tensors; the first entry without a
-/// checkpoint.
+/// The first of the entries `beside` that is not a file without tensors. Without a checkpoint,
+/// the first entry.
 inline std::optional<std::filesystem::path>
 stranger_among(vector<std::filesystem::path> const& beside, bool has_checkpoint) {
     for (std::filesystem::path const& path : beside)

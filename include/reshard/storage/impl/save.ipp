@@ -99,7 +99,7 @@ inline void fit_whole_files(noted_program& made, layout const& source,
     made.program.forget_relations();
 }
 
-/// The program of the saved tensors. Compares tensors that the program declares copies.
+/// The program of the saved tensors. Compares tensors that the program declares as copies.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as the program, on every rank

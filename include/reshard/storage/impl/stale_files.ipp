@@ -62,7 +62,7 @@ inline machine machine_of(std::string_view name, std::string const& prefix) {
             std::string(name.substr(middle + 1, last - middle - 1))};
 }
 
-/// Takes the lock that a living writer holds. The result is not open if a writer holds the lock, or
+/// Takes the lock that a live writer holds. The result is not open if a writer holds the lock, or
 /// if locks do not work.
 inline file_descriptor lock_of(std::filesystem::path const& path) {
     try {

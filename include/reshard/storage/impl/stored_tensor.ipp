@@ -89,9 +89,9 @@ RESHARD_DECL void check_total_bytes(checkpoint_metadata const& source,
                 [&] { bytes = byte_count(element_count(shape), tensor.dtype); });
         if (static_cast<std::uint64_t>(bytes) > available)
             fail(errc::not_covered, source.path.string(), ": '", tensor.key,
-                 "': the metadata state the shape ", shape, " of ", tensor.dtype, " (", bytes,
+                 "': the metadata states the shape ", shape, " of ", tensor.dtype, " (", bytes,
                  " bytes), but all files together have ", available,
-                 " bytes; is a file missing, or are the metadata damaged?");
+                 " bytes; is a file missing, or is the metadata damaged?");
     }
 }
 
