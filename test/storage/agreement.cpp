@@ -231,10 +231,10 @@ BOOST_AUTO_TEST_CASE(ranks_that_see_different_files_are_told_so,
     write_safetensors(directory / name, {{world().rank() == 0 ? "w" : "v", "U8", "[2,2]", "0123"}});
     auto const here = std::filesystem::current_path();
     std::filesystem::current_path(directory / std::to_string(world().rank()));
-    BOOST_CHECK_EXCEPTION(
-        open_checkpoint(world(), "model.safetensors"), error,
-        says(errc::ranks_disagree, "model.safetensors: rank 0 and rank 1 see different files; do "
-                                   "the ranks share this directory?"));
+    BOOST_CHECK_EXCEPTION(open_checkpoint(world(), "model.safetensors"), error,
+                          says(errc::ranks_disagree,
+                               "model.safetensors: rank 0 and rank 1 see different files; do "
+                               "the ranks share this directory?"));
     std::filesystem::current_path(here);
 }
 

@@ -143,9 +143,9 @@ BOOST_AUTO_TEST_CASE(arrays_of_several_axes_repeat_along_each) {
     model_state flat{{"a", stored_object{{"rng", {2}, {1}}, "fresh", object_rule::repeat}}};
     BOOST_CHECK_EXCEPTION(
         load_state(world(), saved, flat), error,
-        says(errc::shape_mismatch,
-             (directory / "saved").string() + ": object 'rng' [1] of [2]: the checkpoint's array "
-                                              "has another number of axes: its shape is [2, 1]"));
+        says(errc::shape_mismatch, (directory / "saved").string() +
+                                       ": object 'rng' [1] of [2]: the checkpoint's array "
+                                       "has another number of axes: its shape is [2, 1]"));
 }
 
 BOOST_AUTO_TEST_CASE(a_scalar_array_and_keys_that_look_alike_are_told_apart) {

@@ -109,10 +109,10 @@ BOOST_AUTO_TEST_CASE(ranks_with_other_structures_are_refused) {
     if (world().size() == 1)
         BOOST_CHECK_NO_THROW(read_plan(world(), path(), structure, scope));
     else
-        BOOST_CHECK_EXCEPTION(
-            read_plan(world(), path(), structure, scope), error,
-            says(errc::ranks_disagree, "rank 0 has a structure with digest 7, but rank 1 has "
-                                       "digest 8; it must be equal on every rank"));
+        BOOST_CHECK_EXCEPTION(read_plan(world(), path(), structure, scope), error,
+                              says(errc::ranks_disagree,
+                                   "rank 0 has a structure with digest 7, but rank 1 has "
+                                   "digest 8; it must be equal on every rank"));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_that_do_something_else_are_told_so) {

@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(what_each_rank_reads_for_itself_is_not_passed_on) {
         error, mentions(errc::usage, "options.reads = direct"));
     auto const mapped = open_checkpoint(world(), directory / "all", {.mapped = true});
     BOOST_CHECK_EXCEPTION(load(world(), mapped, full_held.tensors(), relaying()), error,
-                          mentions(errc::usage, "is mapped"));
+                          mentions(errc::usage, "a mapped checkpoint"));
 }
 
 BOOST_AUTO_TEST_CASE(a_changed_chunk_is_an_error_on_every_rank) {

@@ -152,10 +152,10 @@ BOOST_AUTO_TEST_CASE(a_file_of_a_checkpoint_is_not_replaced_by_one_that_stands_f
 BOOST_AUTO_TEST_CASE(a_file_is_known_to_be_of_a_checkpoint_from_within_its_directory) {
     auto const before = std::filesystem::current_path();
     std::filesystem::current_path(path("source"));
-    BOOST_CHECK_EXCEPTION(
-        check_replaced_file("0.safetensors"), error,
-        says(errc::already_exists, "0.safetensors: is a file of the checkpoint .; give that "
-                                   "directory as the target, or another name"));
+    BOOST_CHECK_EXCEPTION(check_replaced_file("0.safetensors"), error,
+                          says(errc::already_exists,
+                               "0.safetensors: is a file of the checkpoint .; give that "
+                               "directory as the target, or another name"));
     std::filesystem::current_path(before);
 }
 
@@ -198,9 +198,9 @@ BOOST_AUTO_TEST_CASE(tensors_are_saved_as_one_file_too) {
     options.form = save_form::sharded;
     BOOST_CHECK_EXCEPTION(
         save(world(), tensors, path("no.safetensors"), options), error,
-        says(errc::usage,
-             text("no.safetensors") + ": one file holds whole tensors, but a layout of shards was "
-                                      "requested; omit the layout, or write a directory"));
+        says(errc::usage, text("no.safetensors") +
+                              ": one file holds whole tensors, but a layout of shards was "
+                              "requested; omit the layout, or write a directory"));
     options.form = save_form::huggingface;
     async_saver saver;
     BOOST_CHECK_EXCEPTION(

@@ -192,10 +192,10 @@ BOOST_AUTO_TEST_CASE(common_values_that_differ_are_not_saved) {
         return;
     shared_directory const directory;
     model_state const state{{"seed", stored_value{std::to_string(world().rank())}}};
-    BOOST_CHECK_EXCEPTION(
-        save_state(world(), state, directory / "saved"), error,
-        says(errc::ranks_disagree, "the common value 'seed' differs: it has 1 byte on rank 0 and 1 "
-                                   "different byte on rank 1"));
+    BOOST_CHECK_EXCEPTION(save_state(world(), state, directory / "saved"), error,
+                          says(errc::ranks_disagree,
+                               "the common value 'seed' differs: it has 1 byte on rank 0 and 1 "
+                               "different byte on rank 1"));
     BOOST_TEST(directory.names().empty());
 }
 

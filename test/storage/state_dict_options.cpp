@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_save_for_this_layout_only_is_refused_in_another_one) {
     held half({{"flat", data_type::f32, {5}, whole({5}), flat_range{0, 2}}});
     BOOST_CHECK_EXCEPTION(load(world(), saved, half.tensors()), error,
                           mentions(errc::bad_layout, "'flat': rank 0 wants [0:5] flat 0:2 of [5], "
-                                                     "and rank 0 of"));
+                                                     "but rank 0 of"));
     held longer(is_first() ? std::vector{shard_of("w", data_type::f32, {8, 3}, {0, 0},
                                                   {size == 1 ? 7 : 2, 3})}
                            : std::vector<shard_descriptor>());

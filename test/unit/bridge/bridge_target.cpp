@@ -308,8 +308,8 @@ BOOST_AUTO_TEST_CASE(where_nobody_comes_it_says_what_it_waited_for) {
                    std::to_string(::getpid()) +
                    ", which has ended; start the source with this path");
     std::ofstream(*port.operator->()) << "another file";
-    BOOST_TEST(
-        error_of(meet).starts_with("corrupt_file: " + port->string() + ": this is not a port"));
+    BOOST_TEST(error_of(meet).starts_with("corrupt_file: " + port->string() +
+                                          ": this is not a bridge's port"));
 }
 
 BOOST_AUTO_TEST_CASE(a_path_where_no_source_can_come_is_refused_without_waiting) {

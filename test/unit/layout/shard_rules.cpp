@@ -55,10 +55,10 @@ BOOST_AUTO_TEST_CASE(without_a_rule_every_rank_has_a_copy_and_the_key_is_reporte
     BOOST_TEST((result.unmatched == std::vector<std::string>{"layers.3.out.bias"}));
     check_rules(solo{}, layer, attention, result);
     layer.others = shard_rules::unmatched::refuse;
-    BOOST_CHECK_EXCEPTION(
-        check_rules(solo{}, layer, attention, result), error,
-        says(errc::unknown_key, "'layers.3.out.bias' matches no rule; add a rule for each tensor "
-                                "(a rule without an axis replicates it)"));
+    BOOST_CHECK_EXCEPTION(check_rules(solo{}, layer, attention, result), error,
+                          says(errc::unknown_key,
+                               "'layers.3.out.bias' matches no rule; add a rule for each tensor "
+                               "(a rule without an axis replicates it)"));
     layer.rules.pop_back();
     BOOST_CHECK_EXCEPTION(
         check_rules(solo{}, layer, attention, apply(layer, attention, second_of_two)), error,

@@ -158,10 +158,10 @@ BOOST_AUTO_TEST_CASE(state_of_memory_that_is_no_parameter_or_two_is_refused) {
     BOOST_CHECK_EXCEPTION(
         memory.state_at(15, {.suffix = ".m"}), error,
         mentions(errc::unknown_key, "given address; pass the parameter's own address"));
-    BOOST_CHECK_EXCEPTION(
-        state_of(memory.all, nullptr, {.suffix = ".m"}), error,
-        mentions(errc::unknown_key, "the state '*.m' belongs to a parameter at a null address: a "
-                                    "shard without elements has no memory"));
+    BOOST_CHECK_EXCEPTION(state_of(memory.all, nullptr, {.suffix = ".m"}), error,
+                          mentions(errc::unknown_key,
+                                   "the state '*.m' belongs to a parameter at a null address: a "
+                                   "shard without elements has no memory"));
     memory.add({"tied", data_type::f32, {7, 3}, {{3, 0}, {2, 3}}, {}}, 0);
     memory.add({"also end", data_type::f32, {3}, {{3}, {0}}, {}}, 10);
     BOOST_CHECK_EXCEPTION(memory.state_at(0, {.suffix = ".m"}), error,
