@@ -201,7 +201,7 @@ private:
         for (simulated_flow::awaited const& awaited : flows_[i].waits_for)
             if (awaited.flow >= i || awaited.bytes_ahead < 0)
                 fail(errc::usage, "flow ", i, " waits for ", awaited.bytes_ahead, " bytes of flow ",
-                     awaited.flow, "; a flow waits for 0 bytes or more of a flow before it");
+                     awaited.flow, "; a flow must wait for 0 or more bytes of an earlier flow");
     }
 
     void colour_links(bool are_all_different) {

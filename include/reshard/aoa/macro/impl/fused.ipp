@@ -68,7 +68,7 @@ public:
             return std::nullopt;
         auto const* const value = std::get_if<index_t>(&attribute->value);
         if (!value)
-            refuse(words("has a ", word, " that is not a number"), attribute->where);
+            refuse(words("requires that ", word, " is a number"), attribute->where);
         return *value;
     }
 

@@ -91,7 +91,7 @@ inline vector<index_t> read_sizes(fused_statement const& fused, statement const&
     vector<index_t> sizes = fused.sizes();
     if (sizes.size() < 2)
         fused.refuse(words("has ", counted(sizes.size(), "size"),
-                           "; it fuses two tensors or more, each with its extent"),
+                           "; it needs the extents of two or more tensors"),
                      {});
     std::size_t const tensors = std::max(statement.left, statement.right);
     if (tensors > 1 && tensors != sizes.size())

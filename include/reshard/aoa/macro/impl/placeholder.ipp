@@ -116,10 +116,11 @@ private:
             numbers[capture] - use_.shifts[capture] + shift_of(placeholder, which >= one_.left);
         name const open = context_.code.names(one_)[which];
         if (number < 0)
-            fail_in(one_, {errc::bad_macro,
-                           words('$', placeholder.text, " is ", number, " in '",
-                                 bare_name_text(context_.code, open), "', which is less than 0"),
-                           open.where});
+            fail_in(one_,
+                    {errc::bad_macro,
+                     words('$', placeholder.text, " is ", number, " in '",
+                           bare_name_text(context_.code, open), "', but must not be negative"),
+                     open.where});
         return number;
     }
 
