@@ -318,13 +318,13 @@ BOOST_AUTO_TEST_CASE(defect_14_parts_that_do_not_divide_the_heads_are_refused) {
     trial const three({{"s", {1, 12}, f32, 0, thirds}}, {{"d", {1, 12}}});
     BOOST_TEST(three.refuses("s -> d, fused_qkv_old, num_heads=4, num_key_value_groups=4",
                              errc::bad_macro,
-                             "cannot give equal shares of 4 key/value heads to the 3 parts"));
+                             "cannot divide 4 key/value heads equally among the 3 parts"));
     std::vector<box> const quarters{
         {{0, 0}, {1, 2}}, {{0, 2}, {1, 2}}, {{0, 4}, {1, 2}}, {{0, 6}, {1, 2}}};
     trial const four({{"s", {1, 8}, f32, 0, quarters}}, {{"d", {1, 8}}});
     BOOST_TEST(four.refuses("s -> d, fused_qkv_old, num_heads=4, num_key_value_groups=2",
                             errc::bad_macro,
-                            "cannot give equal shares of 2 key/value heads to the 4 parts"));
+                            "cannot divide 2 key/value heads equally among the 4 parts"));
 }
 
 BOOST_AUTO_TEST_CASE(defect_15_temporaries_of_macros_are_no_tensors_of_the_program) {

@@ -130,7 +130,7 @@ public:
     /// Takes ownership of a managed tensor. If the tensor is refused, its deleter is called at
     /// once.
     ///
-    /// \throws error with errc::usage for null; errc::unsupported for another major version than 1,
+    /// \throws error with errc::usage for null; errc::unsupported for a major version other than 1,
     ///         a data type that this library lacks, or negative extents; errc::limit_exceeded for
     ///         more than `max_ndim` axes
     template <dlpack::any_managed Managed>

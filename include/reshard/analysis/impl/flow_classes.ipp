@@ -338,7 +338,7 @@ struct alignas(64) running_flow {
 
     double bytes = 0;
     double moved = 0; ///< bytes moved so far
-    double rate = 0;  ///< bytes a second of one flow of the class, if it was moving
+    double rate = 0;  ///< bytes per second of one flow of the class, if it was moving
     double start = 0;
     std::uint32_t first_link = 0; ///< in `running_flows::links`
     std::uint32_t link_count = 0;

@@ -91,7 +91,7 @@ struct pattern_piece {
     std::optional<std::size_t> capture; ///< the index of the number in a match, if it is captured
 };
 
-/// A name with open numbers. There is text between each two of them, so a match is unique.
+/// A name with open numbers. There is text between any two of them, so a match is unique.
 struct key_pattern {
     vector<pattern_piece> pieces;
     std::size_t captures = 0;

@@ -331,7 +331,7 @@ inline std::map<key_id, fused_tensor const*> fused_sources_of(mapping_output con
     return found_tensors;
 }
 
-/// Describes the first output whose macro interleaves a fused source tensor as if this were a plain
+/// Describes the first output whose macro interleaves a fused source tensor as if it were a plain
 /// one, so that the facts about the source are lost; std::nullopt if no macro does so.
 inline std::optional<std::string> find_fused_again(mapping const& program,
                                                    fused_tensors const& tensors) {

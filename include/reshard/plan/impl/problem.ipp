@@ -237,7 +237,7 @@ inline box hull_of(std::set<box> const& boxes) {
 }
 
 /// The axis along which a holder lacks some of the scales that it wants; the first axis if the
-/// lacking scales are between others.
+/// missing scales are between others.
 ///
 /// \pre the holder has some of the scales
 inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {

@@ -286,8 +286,9 @@ inline vector<name> qkv_order(vector<name> const (&heads)[3], std::size_t groups
 inline void check_parts(fused_statement const& fused, head_counts count, index_t parts,
                         std::string_view side) {
     if (count.key % parts != 0)
-        fused.refuse(words("cannot give equal shares of ", counted(count.key, "key/value head"),
-                           " to the ", counted(parts, "part"), " that the ", side, " has"),
+        fused.refuse(words("cannot divide ", counted(count.key, "key/value head"),
+                           " equally among the ", counted(parts, "part"), " that the ", side,
+                           " has"),
                      {});
 }
 

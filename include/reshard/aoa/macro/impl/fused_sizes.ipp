@@ -108,9 +108,9 @@ inline void check_shares(fused_statement const& fused, vector<index_t> const& si
                          std::string_view side) {
     for (std::size_t i = 0; i < sizes.size(); ++i)
         if (sizes[i] % parts != 0)
-            fused.refuse(words("cannot give equal shares of ", sizes[i], ", size ", i + 1, " of ",
-                               sizes.size(), ", to the ", counted(parts, "part"), " that the ",
-                               side, " has"),
+            fused.refuse(words("cannot divide ", sizes[i], " elements (size ", i + 1, " of ",
+                               sizes.size(), ") equally among the ", counted(parts, "part"),
+                               " that the ", side, " has"),
                          {});
 }
 

@@ -224,7 +224,8 @@ inline placeholder_use inspect(macro_context const& context, statement const& st
         throw statement_error{
             errc::bad_macro,
             words("'", bare_name_text(code, deciding),
-                  "' has the same placeholder twice, but this name determines which numbers exist"),
+                  "' has the same placeholder twice, but the name that determines the numbers may "
+                  "have each placeholder only once"),
             deciding.where};
     auto const capture = [&](segment const& each_segment) -> std::optional<std::size_t> {
         if (each_segment.kind != segment::kind_type::placeholder)
