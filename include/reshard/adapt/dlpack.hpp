@@ -167,8 +167,8 @@ private:
         elements_.shape = index_vector(t.shape, t.shape + t.ndim);
         for (std::size_t axis = 0; axis < elements_.ndim(); ++axis)
             if (elements_.shape[axis] < 0)
-                fail(errc::unsupported, "a DLPack tensor has the negative extent ",
-                     elements_.shape[axis], " along axis ", axis);
+                fail(errc::unsupported, "a DLPack tensor has the extent ", elements_.shape[axis],
+                     " along axis ", axis);
         elements_.strides = t.strides || t.ndim == 0 ? index_vector(t.strides, t.strides + t.ndim)
                                                      : row_major_strides(elements_.shape);
         if (t.data)

@@ -170,8 +170,7 @@ public:
         : held_by_(std::move(ranks)), placements_(std::move(placements)), shape_(shape) {
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             if (shape[axis] < 0)
-                fail(errc::bad_layout, quoted(key), "axis ", axis, " has the negative extent ",
-                     shape[axis]);
+                fail(errc::bad_layout, quoted(key), "axis ", axis, " has the extent ", shape[axis]);
         detail::check_count(key, shape);
         if (auto const fault = detail::find_fault(this->ranks().shape(), placements_, shape))
             fail(errc::bad_layout, quoted(key),

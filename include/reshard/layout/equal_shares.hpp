@@ -40,8 +40,7 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
              share.count, " does not exist; shares are numbered from 0");
     index_t const extent = local_shape[share.axis];
     if (extent < 0)
-        fail(errc::bad_layout, "'", key, "': axis ", share.axis, " has the negative extent ",
-             extent);
+        fail(errc::bad_layout, "'", key, "': axis ", share.axis, " has the extent ", extent);
     if (extent > std::numeric_limits<index_t>::max() / share.count)
         fail(errc::overflow, "'", key, "': axis ", share.axis, ": ", share.count, " shares of ",
              counted(extent, "element"), " do not fit in 64 bits");

@@ -235,10 +235,9 @@ private:
                             shard_table(shard.global_shape.size())});
         keyed_table& table = tables_[index];
         if (table.shape != shard.global_shape)
-            fail(errc::shape_mismatch, "'", shard.key,
-                 "' has different global shapes on two ranks");
+            fail(errc::shape_mismatch, "'", shard.key, "' has two global shapes on two ranks");
         if (table.dtype != shard.dtype)
-            fail(errc::dtype_mismatch, "'", shard.key, "' has different data types on two ranks");
+            fail(errc::dtype_mismatch, "'", shard.key, "' has two data types on two ranks");
         table.shards.push_back(rank, shard.region, shard.flat);
     }
 

@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(placements_must_fit_mesh_and_tensor) {
     refused({{"tp", 3}}, {shard{0}}, {}, "'w': mesh axis 'tp' cuts axis 0 of a tensor of 0 axes");
     refused({{"pp", 2}}, {only{2}}, {8}, "'w': mesh axis 'pp' has the coordinates 0 to 1, not 2");
     refused({{"pp", 2}}, {only{-1}}, {8}, "'w': mesh axis 'pp' has the coordinates 0 to 1, not -1");
-    refused({{"pp", 2}}, {replicate{}}, {8, -1}, "'w': axis 1 has the negative extent -1");
+    refused({{"pp", 2}}, {replicate{}}, {8, -1}, "'w': axis 1 has the extent -1");
 }
 
 BOOST_AUTO_TEST_CASE(more_elements_than_64_bits_count_are_refused) {
