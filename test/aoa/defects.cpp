@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(defect_1_each_part_of_a_parameter_has_its_scalar_state) {
 BOOST_AUTO_TEST_CASE(defect_2_a_type_is_not_taken_for_another_whose_name_has_its_name_in_it) {
     trial const types({{"a", {2}}}, {{"b", {2}, f16}});
     BOOST_TEST(types.refuses("a -> b, dtype='bfloat16'", errc::dtype_mismatch,
-                             "'b' is bfloat16, and the target wants float16"));
+                             "'b' is bfloat16, but the target wants float16"));
     BOOST_TEST(types.run("a -> b, dtype='float16'").at("b") == (values{0, 1}));
 }
 
@@ -210,16 +210,16 @@ BOOST_AUTO_TEST_CASE(defect_3_a_tensor_that_is_used_cannot_be_removed) {
 BOOST_AUTO_TEST_CASE(defect_4_a_concat_compares_axes_and_extents) {
     trial const unlike({{"a", {2, 3}}, {"b", {2, 4}}, {"c", {2}}}, {{"d", {4, 3}}});
     BOOST_TEST(unlike.refuses("a, b -> d, axis=0", errc::shape_mismatch,
-                              "'b' has the extent 4 along axis 1, and 'a' has 3"));
+                              "'b' has the extent 4 along axis 1, but 'a' has 3"));
     BOOST_TEST(
-        unlike.refuses("a, c -> d, axis=0", errc::shape_mismatch, "'c' has 1 axis, and 'a' has 2"));
+        unlike.refuses("a, c -> d, axis=0", errc::shape_mismatch, "'c' has 1 axis, but 'a' has 2"));
 }
 
 BOOST_AUTO_TEST_CASE(defect_4_a_target_has_the_shape_that_the_program_makes) {
     for (index_t const rows : {index_t{1}, index_t{5}})
         BOOST_TEST(trial({{"a", {2, 3}}}, {{"d", {rows, 3}}})
                        .refuses("a -> d", errc::shape_mismatch,
-                                "'d' has the shape [2, 3], and the target wants [" +
+                                "'d' has the shape [2, 3], but the target wants [" +
                                     std::to_string(rows) + ", 3]"));
 }
 
@@ -318,13 +318,13 @@ BOOST_AUTO_TEST_CASE(defect_14_parts_that_do_not_divide_the_heads_are_refused) {
     trial const three({{"s", {1, 12}, f32, 0, thirds}}, {{"d", {1, 12}}});
     BOOST_TEST(three.refuses("s -> d, fused_qkv_old, num_heads=4, num_key_value_groups=4",
                              errc::bad_macro,
-                             "cannot give equal shares of 4 key/value heads to the 3 parts"));
+                             "cannot divide 4 key/value heads equally among the 3 parts"));
     std::vector<box> const quarters{
         {{0, 0}, {1, 2}}, {{0, 2}, {1, 2}}, {{0, 4}, {1, 2}}, {{0, 6}, {1, 2}}};
     trial const four({{"s", {1, 8}, f32, 0, quarters}}, {{"d", {1, 8}}});
     BOOST_TEST(four.refuses("s -> d, fused_qkv_old, num_heads=4, num_key_value_groups=2",
                             errc::bad_macro,
-                            "cannot give equal shares of 2 key/value heads to the 4 parts"));
+                            "cannot divide 2 key/value heads equally among the 4 parts"));
 }
 
 BOOST_AUTO_TEST_CASE(defect_15_temporaries_of_macros_are_no_tensors_of_the_program) {

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a concat joins along an axis that its tensors have
+// expect: static assertion failed.*: a concat must join along an axis of its tensors
 // facts: concat<2|2UL < .*"w".*4, 6
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

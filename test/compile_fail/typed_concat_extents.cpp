@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: the tensors of a concat have equal extents along all other axes
+// expect: static assertion failed.*: the tensors of a concat must have equal extents along all other axes
 // facts: "w".*4, 6.*"x".*2, 5
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: the tensors of a concat have one data type
+// expect: static assertion failed.*: the tensors of a concat must have one data type
 // facts: "w".*float.*"x".*double
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

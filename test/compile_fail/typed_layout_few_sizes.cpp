@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: explicit sizes of a typed::tensor must be one for each rank
+// expect: static assertion failed.*: a typed::tensor needs one explicit size for each rank
 // facts: "w".*on_axis<0.*"tp".*wanted<2.*actual<4
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

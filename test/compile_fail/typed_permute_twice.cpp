@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a permutation names each axis of its tensor once
+// expect: static assertion failed.*: a permutation must name each axis of its tensor once
 // facts: "w".*4, 6.*1, 1|1, 1.*"w".*4, 6
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -1,4 +1,4 @@
-// expect: errc::unsupported, .*in_statement<2>, .*at_column<12>.*: a typed::program has no macros
+// expect: errc::unsupported, .*in_statement<2>, .*at_column<12>.*: a typed::program supports no macros
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/aoa/typed_program.hpp>

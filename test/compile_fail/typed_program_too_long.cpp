@@ -1,4 +1,4 @@
-// expect: errc::limit_exceeded, .*in_statement<1>, .*at_column<1>.*: a typed::program has 4,096 bytes at most
+// expect: errc::limit_exceeded, .*in_statement<1>, .*at_column<1>.*: a typed::program has at most 4,096 bytes
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/aoa/typed_program.hpp>

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a reshape keeps the number of elements
+// expect: static assertion failed.*: a reshape must keep the number of elements
 // facts: "w".*4, 6.*5, 5|5, 5.*"w".*4, 6
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a resize has an extent for each axis of its tensor
+// expect: static assertion failed.*: a resize needs an extent for each axis of its tensor
 // facts: "w".*4, 6.*{4}|{4, 0.*"w".*4, 6
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: the ranges of a slice lie within the extents of its tensor
+// expect: static assertion failed.*: the ranges of a slice must lie within the extents of its tensor
 // facts: "w".*4, 6.*0, 2.*4, 7
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: the sizes of a split sum to the extent of its axis
+// expect: static assertion failed.*: the sizes of a split must sum to the extent of its axis
 // facts: "w".*4, 6.*3, 2|3, 2.*"w".*4, 6
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a typed::state_dict is a list of shard types
+// expect: static assertion failed.*: a typed::state_dict must be a list of shard types
 // facts: int
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -201,11 +201,11 @@ BOOST_AUTO_TEST_CASE(programs_of_models_go_back) {
     std::map<std::string, std::string> const remarks{
         {"gemma3.aoa",
          "copy: nothing is recovered from 'lm_head.weight': all of its elements are recovered from "
-         "elsewhere; it has to equal 'model.embed_tokens.weight', which shows only when the "
+         "elsewhere; it must equal 'model.embed_tokens.weight', which is checked only when the "
          "program runs (option take_first)\n"},
         {"qwen3.aoa",
          "copy: nothing is recovered from 'lm_head.weight': all of its elements are recovered from "
-         "elsewhere; it has to equal 'model.embed_tokens.weight', which shows only when the "
+         "elsewhere; it must equal 'model.embed_tokens.weight', which is checked only when the "
          "program runs (option take_first)\n"},
         {"tied_head_saving.aoa",
          "not_invertible: 'lm_head.weight' cannot be recovered: this statement "

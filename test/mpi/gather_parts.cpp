@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_bad_part_of_one_rank_is_its_error_on_every_rank) {
         BOOST_CHECK_EXCEPTION(gather_parts(gathering.world, parts), error, says(code, text));
     };
     refused_part({"w", data_type::f32, {2}, 1}, errc::shape_mismatch,
-                 "'w': no axis 1 in a tensor of shape [2]");
+                 "'w': axis 1 is out of range for a tensor of shape [2]");
     refused_part({"w", data_type::f32, {-2}, 0}, errc::bad_layout, "'w': axis 0 has the extent -2");
     refused_part({"", data_type::f32, {2}, 0}, errc::bad_layout,
                  "a tensor of shape [2] has no key");

@@ -316,8 +316,8 @@ BOOST_AUTO_TEST_CASE(one_key_with_two_types_is_the_same_error_on_every_rank) {
 BOOST_AUTO_TEST_CASE(two_types_on_the_two_sides_are_the_same_error_on_every_rank) {
     piece_of_matrix<double> wanted = rows<double>("w", shape, 0, 7);
     BOOST_TEST(error_of(dict(source), dict(wanted)) ==
-               "dtype_mismatch: 'w' is float64 in the target, and the source has float32; to "
-               "cast it write 'w -> w, dtype=\"float64\"'");
+               "dtype_mismatch: 'w' is float64 in the target, but the source has float32; to cast "
+               "it, write 'w -> w, dtype=\"float64\"'");
 }
 
 BOOST_AUTO_TEST_CASE(ranks_with_different_programs_are_told_so) {
@@ -397,7 +397,7 @@ BOOST_AUTO_TEST_CASE(different_elements_added_under_one_key_are_the_same_error_o
         from.add(copied.descriptor, copied.view());
     BOOST_TEST(error_of(from, dict(wanted)) ==
                "overlap: 'w' " + to_string(matrix.descriptor.region) +
-                   " was added twice, at different addresses, with different elements: give each "
+                   " was added twice, at different addresses, with different elements; give each "
                    "tensor its own key");
 }
 

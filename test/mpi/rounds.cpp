@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_budget_that_is_too_small_is_an_error_before_anything_is_a
                "limit_exceeded: 'a' cannot be filled with a memory budget of " +
                    std::to_string(least - 1) + " bytes: even in a separate round, rank 0 needs " +
                    std::to_string(least) + " bytes of tensors and staging; a budget of " +
-                   std::to_string(least) + " bytes would do");
+                   std::to_string(least) + " bytes would be enough");
     BOOST_TEST(allocations == 0);
     BOOST_TEST(sources.size() == 4u);
 }

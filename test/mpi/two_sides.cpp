@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_no_rank_has_and_one_that_differs_are_errors_
         return agreed_error(world, [&] { redistribute(world, {}, {}, {.program = program}); });
     };
     BOOST_TEST(move(any_program::of_other_ranks()) ==
-               "usage: the program should come from other ranks, but no rank has one; give it on "
+               "usage: the program should come from other ranks, but no rank has one; pass it on "
                "one of them");
     if (world.size() < 3)
         return;
@@ -128,8 +128,8 @@ BOOST_AUTO_TEST_CASE(a_program_that_no_rank_has_and_one_that_differs_are_errors_
         move(world.rank() == 0   ? any_program::of_other_ranks()
              : world.rank() == 1 ? first
                                  : second) ==
-        "ranks_disagree: rank 1 and rank 2 have programs that make different mappings; every "
-        "rank that has one must have the same");
+        "ranks_disagree: rank 1 and rank 2 have programs that make different mappings; every rank "
+        "that has a program must have the same one");
     any_program const fails = [](catalog const&, catalog const*) -> mapping {
         fail(errc::unknown_key, "no such key");
     };

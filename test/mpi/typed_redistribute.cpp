@@ -405,7 +405,7 @@ BOOST_FIXTURE_TEST_CASE(a_layout_beside_the_tensors_is_refused, fixture) {
     if (world.size() < 2)
         return;
     check_refused(
-        "usage: a typed plan has a layout of the target, but the call gives another one; omit that",
+        "usage: a typed plan has a layout of the target, but the call gives another one; omit it",
         [&] {
             target_tensors tensors = want.views();
             if (world.rank() == last)

@@ -315,10 +315,10 @@ BOOST_AUTO_TEST_CASE(what_a_load_wants_and_the_checkpoint_lacks_is_named) {
     refused(whole_of("v", data_type::u8, {4, 2}), errc::unknown_key,
             "'v' is wanted by rank 0, but the source does not have it");
     refused(whole_of("w", data_type::u8, {4, 3}), errc::shape_mismatch,
-            "'w' has the shape [4, 3] in the target, and the source has [4, 2]");
+            "'w' has the shape [4, 3] in the target, but the source has [4, 2]");
     refused(whole_of("w", data_type::i8, {4, 2}), errc::dtype_mismatch,
-            "'w' is int8 in the target, and the source has uint8; to cast it write "
-            "'w -> w, dtype=\"int8\"'");
+            "'w' is int8 in the target, but the source has uint8; to cast it, write 'w -> w, "
+            "dtype=\"int8\"'");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -155,8 +155,8 @@ BOOST_AUTO_TEST_CASE(a_common_value_and_an_object_are_needed_by_the_names_of_the
 BOOST_AUTO_TEST_CASE(a_redistribution_takes_no_needs) {
     BOOST_CHECK_EXCEPTION(
         redistribute(solo(), const_state_dict(), state_dict(), {.needs = {{"w"}}}), error,
-        says(errc::usage, "options.needs has 1 entries, and a redistribution looks at none; give "
-                          "them to a load or a save"));
+        says(errc::usage, "options.needs of size 1 is not used by a redistribution; pass it to a "
+                          "load or a save"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -71,8 +71,8 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_plans_any_more_are_refused) {
     BOOST_CHECK_EXCEPTION(read_plan(path(), 7), error, [&](error const& problem) {
         return problem.code() == errc::corrupt_file &&
                std::string(problem.what())
-                   .starts_with(name() + ": the archive of a kept plan contradicts itself: it "
-                                         "holds a plan with checksum ");
+                   .starts_with(name() + ": the archive of a kept plan contradicts itself: its "
+                                         "plan has checksum ");
     });
     std::string earlier = text;
     earlier[5] = 1;

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(without_the_option_another_shape_is_an_error) {
     std::string const path = (directory / "stored").string();
     BOOST_CHECK_EXCEPTION(
         load(world(), source, target.tensors()), error,
-        says(errc::shape_mismatch, path + ": 'words' has the shape [8, 2] in the target, and the "
+        says(errc::shape_mismatch, path + ": 'words' has the shape [8, 2] in the target, but the "
                                           "source has [5, 2]"));
     BOOST_CHECK_EXCEPTION(load(world(), source, target.tensors(), {.shape_mismatch = {"wodrs"}}),
                           error,

@@ -103,7 +103,7 @@ constexpr data_type dtype_of(auto const& source) {
             return row.dtype;
     fail(errc::unsupported, "a DLPack tensor of type code ", int{source.code}, " with ",
          int{source.bits}, " bits and ", detail::counted(int{source.lanes}, "lane"),
-         " has no data type here");
+         " matches no data type of this library");
 }
 
 /// \throws error with errc::unsupported
@@ -111,7 +111,7 @@ constexpr element_type type_of(data_type dtype) {
     for (type_row const& row : types)
         if (row.dtype == dtype)
             return {row.code, row.bits, 1};
-    fail(errc::unsupported, "DLPack has no ", dtype, " that is exported here");
+    fail(errc::unsupported, "elements of ", dtype, " cannot be exported to DLPack");
 }
 
 /// The kind of memory of a DLPack device type. CPU, CUDA host and ROCm host have host memory.
@@ -130,13 +130,13 @@ public:
     /// Takes ownership of a managed tensor. If the tensor is refused, its deleter is called at
     /// once.
     ///
-    /// \throws error with errc::usage for null; errc::unsupported for another major version than 1,
+    /// \throws error with errc::usage for null; errc::unsupported for a major version other than 1,
     ///         a data type that this library lacks, or negative extents; errc::limit_exceeded for
     ///         more than `max_ndim` axes
     template <dlpack::any_managed Managed>
     explicit dlpack_tensor(Managed* value) {
         if (!value)
-            fail(errc::usage, "a DLPack tensor at a null address was given");
+            fail(errc::usage, "the DLPack tensor is a null pointer");
         owner_ = std::shared_ptr<void>(value, [](void* held) {
             auto* const lent = static_cast<Managed*>(held);
             if (lent->deleter)
@@ -144,8 +144,8 @@ public:
         });
         if constexpr (dlpack::any_versioned<Managed>) {
             if (value->version.major != 1)
-                fail(errc::unsupported, "a DLPack tensor of version ", value->version.major, ".",
-                     value->version.minor, ", and only versions 1.x are read");
+                fail(errc::unsupported, "a DLPack tensor has version ", value->version.major, ".",
+                     value->version.minor, ", but only versions 1.x are read");
             is_read_only_ = (value->flags & dlpack::read_only_flag) != 0;
         }
         look_at(value->dl_tensor);
@@ -159,15 +159,15 @@ public:
 private:
     void look_at(auto const& t) {
         if (t.ndim < 0 || (t.ndim > 0 && !t.shape))
-            fail(errc::unsupported, "a DLPack tensor of ", t.ndim, " axes",
-                 t.ndim < 0 ? "" : " whose shape is at a null address");
+            fail(errc::unsupported, "a DLPack tensor has ", t.ndim, " axes",
+                 t.ndim < 0 ? "" : ", but its shape is a null pointer");
         elements_.dtype = dlpack::dtype_of(t.dtype);
         elements_.memory =
             dlpack::memory_of_device(static_cast<std::int32_t>(t.device.device_type));
         elements_.shape = index_vector(t.shape, t.shape + t.ndim);
         for (std::size_t axis = 0; axis < elements_.ndim(); ++axis)
             if (elements_.shape[axis] < 0)
-                fail(errc::unsupported, "a DLPack tensor of extent ", elements_.shape[axis],
+                fail(errc::unsupported, "a DLPack tensor has the extent ", elements_.shape[axis],
                      " along axis ", axis);
         elements_.strides = t.strides || t.ndim == 0 ? index_vector(t.strides, t.strides + t.ndim)
                                                      : row_major_strides(elements_.shape);
@@ -201,7 +201,7 @@ Managed* dlpack_lend(const_tensor_view const& t, std::shared_ptr<void const> own
                      bool is_read_only) {
     if (t.memory != memory_kind::host)
         fail(errc::unsupported, "a tensor of ", t.dtype, " ", t.shape,
-             " in device memory is not exported: which device is not known");
+             " in device memory cannot be exported: its device is not known");
     auto unique = std::make_unique<dlpack_export<Managed>>();
     unique->shape = t.shape;
     unique->strides = t.strides;
@@ -246,8 +246,9 @@ Managed* to_dlpack(T t) {
     auto const kept = std::make_shared<T>(std::move(t));
     auto const view = reshard::view(*kept);
     constexpr bool is_const = std::same_as<decltype(view), const_tensor_view const>;
-    static_assert(!is_const || dlpack::any_versioned<Managed>,
-                  "to_dlpack: const elements need DLManagedTensorVersioned, which can say so");
+    static_assert(
+        !is_const || dlpack::any_versioned<Managed>,
+        "to_dlpack: const elements need DLManagedTensorVersioned, which can be read-only");
     return detail::dlpack_lend<Managed>(view, kept, is_const);
 }
 

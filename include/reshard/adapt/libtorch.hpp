@@ -56,7 +56,7 @@ inline data_type dtype_of_torch(std::string_view scalar) {
         if (torch_dtype.name == scalar)
             return torch_dtype.dtype;
     fail(errc::unsupported, "an at::Tensor of ", scalar,
-         " has no data type here; convert it, or view its bytes as at::kByte");
+         " matches no data type of this library; convert it, or view its bytes as at::kByte");
 }
 
 /// Refuses a tensor unless its elements are in memory, at strides.
@@ -64,13 +64,13 @@ inline data_type dtype_of_torch(std::string_view scalar) {
 /// \throws error with errc::usage or errc::unsupported
 inline void check_torch(at::Tensor const& t) {
     if (!t.defined())
-        fail(errc::usage, "an at::Tensor that is not defined has no elements");
+        fail(errc::usage, "an undefined at::Tensor has no elements");
     if (t.layout() != c10::kStrided)
         fail(errc::unsupported, "an at::Tensor that is sparse, or not strided for another reason, "
-                                "has no elements by strides; call to_dense()");
+                                "is not supported; call to_dense()");
     if (t.is_conj() || t.is_neg())
-        fail(errc::unsupported, "an at::Tensor that is a lazy conjugate or negative has other "
-                                "elements in memory; call resolve_conj() or resolve_neg()");
+        fail(errc::unsupported, "a lazily conjugated or negated at::Tensor has other elements in "
+                                "memory; call resolve_conj() or resolve_neg()");
 }
 
 /// The first byte, for reading. The call does not copy a copy-on-write tensor.

@@ -49,7 +49,7 @@ inline data_type dtype_of_numpy(pybind11::dtype const& type) {
     auto const data_type = data_type_from_name(name == "float8_e8m0fnu" ? "float8_e8m0" : name);
     if (!data_type || bits(*data_type) < 8 || order == ">")
         fail(errc::unsupported, "a NumPy array of '", order == ">" ? ">" : "", name,
-             "' has no data type here; convert it with astype");
+             "' matches no data type of this library; convert it with astype");
     return *data_type;
 }
 
@@ -64,7 +64,7 @@ index_vector element_strides(Extents const* first, pybind11::ssize_t ndim,
     for (pybind11::ssize_t axis = 0; axis < ndim; ++axis) {
         if (first[axis] % item_bytes != 0)
             fail(errc::unsupported, "axis ", axis, " of an array has a stride of ", first[axis],
-                 " bytes, and its elements have ", item_bytes, "; copy it");
+                 " bytes, not a multiple of its element size of ", item_bytes, "; copy it");
         result.push_back(first[axis] / item_bytes);
     }
     return result;

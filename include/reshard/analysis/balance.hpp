@@ -11,8 +11,8 @@
 #include <string>
 
 /// \file
-/// The load of a plan's busiest process and node, and the smallest such load for any choice of
-/// replicas. Also the least time of any plan.
+/// The load of a plan's busiest process and node, the smallest such load for any choice of
+/// replicas, and the least time of any plan.
 
 namespace reshard {
 

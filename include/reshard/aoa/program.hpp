@@ -88,8 +88,8 @@ public:
     std::span<name const> right(statement const& of) const;
     vector<attribute> const& attributes(statement const& of) const;
 
-    /// The key that a name means, without `^T`. For a temporary it is the preferred name, for
-    /// nothing it is `_`.
+    /// The key that a name means, without `^T`. For a temporary, it is the preferred name; for
+    /// nothing, it is `_`.
     ///
     /// \pre the name is not a pattern
     std::string_view text(name const& of) const;

@@ -216,7 +216,7 @@ struct checked_text {
                   "own name");
     static_assert(is_free_of<Place, removal_attribute>, "a removal takes no attributes");
     static_assert(is_free_of<Place, addition_attribute>, "an addition takes no attributes");
-    static_assert(is_free_of<Place, open_extents>, "a reshape leaves one extent open at most");
+    static_assert(is_free_of<Place, open_extents>, "a reshape can leave only one extent open");
     static_assert(is_free_of<Place, unknown_name>,
                   "... is neither in the source nor made by an earlier statement");
     static_assert(is_free_of<Place, removed_and_used>,
@@ -226,52 +226,54 @@ struct checked_text {
     static_assert(is_free_of<Place, made_and_removed>,
                   "... is removed here, but the statement at ... makes it");
     static_assert(is_free_of<Place, removed_and_wanted>,
-                  "the target wants ..., and the program removes it");
-    static_assert(is_free_of<Place, no_axis>, "axis ... of a tensor of ..., shape ...");
-    static_assert(is_free_of<Place, other_ndim>, "... has ... axes, and ... has ...");
+                  "the target wants ..., but the program removes it");
+    static_assert(is_free_of<Place, no_axis>, "axis ... is out of range for a tensor of ..., "
+                                              "shape ...");
+    static_assert(is_free_of<Place, other_ndim>, "... has ... axes, but ... has ...");
     static_assert(is_free_of<Place, other_extent>,
-                  "... has the extent ... along axis ..., and ... has ...");
+                  "... has the extent ... along axis ..., but ... has ...");
     static_assert(is_free_of<Place, size_count>, "there are ... sizes for ... tensors");
     static_assert(is_free_of<Place, size_of_part>,
-                  "axis ... has the extent ..., and part ... takes ... of the ... left");
+                  "axis ... has the extent ..., but part ... takes ... of the ... left");
     static_assert(is_free_of<Place, size_sum>,
-                  "axis ... has the extent ..., and the sizes sum to ...");
+                  "axis ... has the extent ..., but the sizes sum to ...");
     static_assert(is_free_of<Place, uneven>,
                   "axis ... has the extent ..., which does not divide into ... equal parts; give "
                   "explicit sizes");
     static_assert(is_free_of<Place, size_of_operand>,
-                  "... has the extent ... along axis ..., and its size is to be ...");
+                  "... has the extent ... along axis ..., but its size is given as ...");
     static_assert(is_free_of<Place, order>,
                   "the permutation ... does not name each of the ... axes once");
     static_assert(is_free_of<Place, negative>,
                   "the extent ... is negative; write '*' for the remaining extent");
     static_assert(is_free_of<Place, no_open_extent>,
-                  "... do not divide by the ... of the extents ..., so '*' has no value");
+                  "... are not divisible by ..., the product of the extents ..., so '*' has no "
+                  "value");
     static_assert(is_free_of<Place, other_count>,
-                  "the shape ... has ... elements, and ... has ...");
+                  "the shape ... has ... elements, but ... has ...");
     static_assert(is_free_of<Place, wanted_shape>,
-                  "... has the shape ..., and the target wants ...");
+                  "... has the shape ..., but the target wants ...");
     static_assert(is_free_of<Place, unknown_type>, "unknown data type ...");
     static_assert(is_free_of<Place, other_type>,
-                  "... is ..., and ... is ...; cast one of them first");
+                  "... is ..., but ... is ...; cast one of them first");
     static_assert(is_free_of<Place, real>,
                   "elements of type ... cannot be cast to ...: a real number cannot hold an "
                   "imaginary part");
     static_assert(is_free_of<Place, complex>, "elements of type ... cannot be cast to ...: only "
                                               "complex numbers can be cast to complex numbers");
-    static_assert(is_free_of<Place, wanted_type>, "... is ..., and the target wants ...");
+    static_assert(is_free_of<Place, wanted_type>, "... is ..., but the target wants ...");
     static_assert(is_free_of<Place, product>,
                   "the product of the extents ... and ... does not fit in 64 bits");
     static_assert(is_free_of<Place, sum>,
                   "the sum of the extents ... and ... does not fit in 64 bits");
     static_assert(is_free_of<Place, axes>, "a tensor has more than 8 axes");
     static_assert(is_free_of<Place, too_long>,
-                  "a typed::program has 4,096 bytes at most; run a longer text as "
-                  "options::program, of aoa::parse");
+                  "a typed::program has at most 4,096 bytes; for a longer text, set "
+                  "options::program to aoa::parse(text)");
     static_assert(is_free_of<Place, run_time>,
-                  "a typed::program has no macros, and no words but axis, sizes, permute, reshape, "
-                  "dtype, src_dtype and dst_dtype; run such a text as options::program, of "
-                  "aoa::parse");
+                  "a typed::program supports no macros, and only the words axis, sizes, permute, "
+                  "reshape, dtype, src_dtype and dst_dtype; for other texts, set "
+                  "options::program to aoa::parse(text)");
     using place = Place;
 };
 
@@ -282,7 +284,7 @@ inline constexpr bool is_no_state = !IsState;
 template <class Tensor, bool IsState>
 struct unchanged_tensor {
     static_assert(is_no_state<Tensor, IsState>,
-                  "a tensor of the target may be the state of one that the program changes, and "
+                  "a tensor of the target may be the state of one that the program changes, but "
                   "state follows at run time only; write a statement for it, as in  a -> a");
     using type = void;
 };

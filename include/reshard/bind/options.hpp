@@ -130,7 +130,7 @@ public:
     template <class Mapping = mapping>
     static any_program of_other_ranks() {
         any_program program([](catalog const&, catalog const*) -> Mapping {
-            fail(errc::usage, "the program should come from other ranks, but no rank has one; give "
+            fail(errc::usage, "the program should come from other ranks, but no rank has one; pass "
                               "it on one of them");
         });
         program.is_elsewhere_ = true;

@@ -116,7 +116,7 @@ constexpr index_vector block_in(std::size_t ndim, index_vector const& block) {
 constexpr void check_axes(block_form const& form, std::size_t ndim) {
     if (form.ndim() != ndim)
         fail(errc::shape_mismatch, "a block of ", form.block, " has ", counted(form.ndim(), "axis"),
-             ", and the tensor ", ndim);
+             ", but the tensor has ", ndim);
 }
 
 /// Refuses a piece that its scales cannot follow.

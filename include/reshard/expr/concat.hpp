@@ -36,14 +36,14 @@ constexpr void check_operands(std::span<expression const* const> tensors, std::s
         expression const& expression = *tensors[k];
         if (expression.ndim() != first.ndim())
             fail(errc::shape_mismatch, name_of(k), " has ", counted(expression.ndim(), "axis"),
-                 ", and ", name_of(0), " has ", first.ndim());
+                 ", but ", name_of(0), " has ", first.ndim());
         if (expression.dtype != first.dtype)
-            fail(errc::dtype_mismatch, name_of(k), " is ", expression.dtype, ", and ", name_of(0),
+            fail(errc::dtype_mismatch, name_of(k), " is ", expression.dtype, ", but ", name_of(0),
                  " is ", first.dtype, "; cast one of them first");
         for (std::size_t i = 0; i < first.ndim(); ++i)
             if (i != axis && expression.shape[i] != first.shape[i])
                 fail(errc::shape_mismatch, name_of(k), " has the extent ", expression.shape[i],
-                     " along axis ", i, ", and ", name_of(0), " has ", first.shape[i]);
+                     " along axis ", i, ", but ", name_of(0), " has ", first.shape[i]);
     }
 }
 

@@ -32,7 +32,7 @@ public:
         if (left() == 0) {
             is_exceeded_ = true;
             fail(errc::limit_exceeded, "a box of shape ", piece.target_box().shape,
-                 " made from one of shape ", piece.source_box().shape, " takes more than ", most_,
+                 " made from a box of shape ", piece.source_box().shape, " needs more than ", most_,
                  " pieces; cut the tensor along an outer axis");
         }
         ++made_;

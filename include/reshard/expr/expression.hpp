@@ -37,7 +37,7 @@ struct expression {
 constexpr void validate(expression const& value) {
     if (value.pieces.ndim() != value.shape.size())
         fail(errc::bad_layout, "it has pieces of ", detail::counted(value.pieces.ndim(), "axis"),
-             " of a tensor of shape ", value.shape);
+             " for a tensor of shape ", value.shape);
 }
 
 namespace detail {
@@ -53,7 +53,7 @@ constexpr expression one_piece(key_id source, index_vector const& shape, data_ty
 /// \throws error with errc::shape_mismatch when the tensor has no such axis
 constexpr void check_axis(expression const& tensor, std::size_t axis) {
     if (axis >= tensor.ndim())
-        fail(errc::shape_mismatch, "axis ", axis, " of a tensor of ",
+        fail(errc::shape_mismatch, "axis ", axis, " is out of range for a tensor of ",
              counted(tensor.ndim(), "axis"), ", shape ", tensor.shape);
 }
 

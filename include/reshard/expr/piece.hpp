@@ -65,7 +65,7 @@ constexpr void validate(piece const& part) {
     detail::check_factors(part.order, part.extent, part.joins);
     if (!detail::is_sound(part.target_box()) || !detail::is_sound(part.source_box()) ||
         detail::is_empty(part.target_box()))
-        fail(errc::bad_layout, "it has a piece of the extents ", part.extent, " from ",
+        fail(errc::bad_layout, "it has a piece of extents ", part.extent, " from ",
              part.source_offset, " to ", part.target_offset);
 }
 

@@ -173,7 +173,7 @@ constexpr expression reshape(expression const& tensor, index_vector const& shape
     index_t const count = element_count(shape);
     if (count != element_count(tensor.shape))
         fail(errc::shape_mismatch, "the shape ", tensor.shape, " has ",
-             detail::counted(element_count(tensor.shape), "element"), ", and ", shape, " has ",
+             detail::counted(element_count(tensor.shape), "element"), ", but ", shape, " has ",
              count);
     if (shape == tensor.shape)
         return tensor;

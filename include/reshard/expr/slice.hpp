@@ -43,16 +43,17 @@ namespace detail {
 /// \throws the errors of `slice`
 constexpr box region_of(expression const& tensor, std::span<axis_range const> ranges) {
     if (ranges.size() != tensor.ndim())
-        fail(errc::shape_mismatch, "there are ", ranges.size(), " ranges, and the shape ",
-             tensor.shape, " has ", counted(tensor.ndim(), "axis"), "; give one for each axis");
+        fail(errc::shape_mismatch, "the number of ranges is ", ranges.size(), ", but the shape ",
+             tensor.shape, " has ", counted(tensor.ndim(), "axis"),
+             "; give one range for each axis");
     box region;
     for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
         index_t const extent = tensor.shape[axis], first = ranges[axis].first;
         index_t const last = ranges[axis].last.value_or(extent);
         if (first < 0 || first > last || last > extent)
-            fail(errc::shape_mismatch, "axis ", axis, " has the extent ", extent, ", and ",
+            fail(errc::shape_mismatch, "axis ", axis, " has the extent ", extent, ", but ",
                  to_string(ranges[axis]),
-                 " is not a range of it; bounds count from 0, and the lower one comes first");
+                 " is not a range within it; bounds count from 0, and the lower one comes first");
         region.offset.push_back(first);
         region.shape.push_back(last - first);
     }
@@ -101,12 +102,13 @@ namespace detail {
 ///         of axes
 constexpr void check_resize(expression const& tensor, index_vector const& shape) {
     if (shape.size() != tensor.ndim())
-        fail(errc::shape_mismatch, "there are ", shape.size(), " extents, and the shape ",
-             tensor.shape, " has ", counted(tensor.ndim(), "axis"), "; give one for each axis");
+        fail(errc::shape_mismatch, "the number of extents is ", shape.size(), ", but the shape ",
+             tensor.shape, " has ", counted(tensor.ndim(), "axis"),
+             "; give one extent for each axis");
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         if (shape[axis] < 0)
             fail(errc::shape_mismatch, "axis ", axis, " has the extent ", tensor.shape[axis],
-                 ", and cannot have the extent ", shape[axis]);
+                 ", and cannot be resized to the extent ", shape[axis]);
 }
 
 /// Adds zeros for all elements outside `kept`, the shape of the box at offset 0: at most one box

@@ -30,11 +30,11 @@ constexpr void check_sizes(expression const& tensor, std::size_t axis,
     };
     for (std::size_t i = 0; i < sizes.size(); left -= sizes[i++])
         if (sizes[i] < 0 || sizes[i] > left)
-            fail(errc::shape_mismatch, extent(), ", and part ", i + 1, " takes ", sizes[i],
+            fail(errc::shape_mismatch, extent(), ", but part ", i + 1, " takes ", sizes[i],
                  " of the ", counted(left, "element"),
                  left == 1 ? " that is left" : " that are left");
     if (left != 0)
-        fail(errc::shape_mismatch, extent(), ", and the sizes sum to ", tensor.shape[axis] - left);
+        fail(errc::shape_mismatch, extent(), ", but the sizes sum to ", tensor.shape[axis] - left);
 }
 
 /// Cuts `p` at the borders of the results along `axis`, and adds each part to its result.

@@ -52,11 +52,12 @@ namespace reshard::typed {
 /// Joins tensors along an axis: `concat`.
 template <std::size_t Axis, expression First, expression... Others>
 struct concat {
-    static_assert(Axis < First::shape.size(), "a concat joins along an axis that its tensors have");
+    static_assert(Axis < First::shape.size(), "a concat must join along an axis of its tensors");
     static_assert((detail::join_along(First::shape, Others::shape, Axis) && ...),
-                  "the tensors of a concat have equal extents along all other axes");
+                  "the tensors of a concat must have equal extents along all other axes");
     static_assert(((First::dtype == Others::dtype) && ...),
-                  "the tensors of a concat have one data type; cast the others with typed::cast");
+                  "the tensors of a concat must have one data type; cast the others with "
+                  "typed::cast");
 
     using keyless = concat<Axis, typename First::keyless, typename Others::keyless...>;
     using sources = boost::mp11::mp_append<typename First::sources, typename Others::sources...>;
@@ -74,10 +75,10 @@ struct concat {
 /// Part number `Part` of a tensor that is split along an axis into parts of `Sizes`: `split`.
 template <expression Of, std::size_t Axis, index_vector Sizes, std::size_t Part>
 struct split {
-    static_assert(Axis < Of::shape.size(), "a split cuts an axis that its tensor has");
+    static_assert(Axis < Of::shape.size(), "a split must cut an axis of its tensor");
     static_assert(detail::sum_of(Sizes) == detail::extent_of(Of::shape, Axis),
-                  "the sizes of a split sum to the extent of its axis");
-    static_assert(Part < Sizes.size(), "a part of a split is one of its sizes");
+                  "the sizes of a split must sum to the extent of its axis");
+    static_assert(Part < Sizes.size(), "the part of a split must be the index of one of its sizes");
 
     using keyless = split<typename Of::keyless, Axis, Sizes, Part>;
     using sources = typename Of::sources;
@@ -96,7 +97,7 @@ struct split {
 template <expression Of, index_vector Order>
 struct permute {
     static_assert(detail::is_order(Order, Of::shape.size()),
-                  "a permutation names each axis of its tensor once");
+                  "a permutation must name each axis of its tensor once");
 
     using keyless = permute<typename Of::keyless, Order>;
     using sources = typename Of::sources;
@@ -119,7 +120,7 @@ struct permute {
 template <expression Of, index_vector Shape>
 struct reshape {
     static_assert(detail::is_shape(Shape) && element_count(Shape) == element_count(Of::shape),
-                  "a reshape keeps the number of elements");
+                  "a reshape must keep the number of elements");
 
     using keyless = reshape<typename Of::keyless, Shape>;
     using sources = typename Of::sources;
@@ -136,9 +137,9 @@ struct reshape {
 template <expression Of, index_vector First, index_vector Last>
 struct slice {
     static_assert(First.size() == Of::shape.size() && Last.size() == Of::shape.size(),
-                  "a slice has a range for each axis of its tensor");
+                  "a slice needs a range for each axis of its tensor");
     static_assert(detail::are_ranges(Of::shape, First, Last),
-                  "the ranges of a slice lie within the extents of its tensor");
+                  "the ranges of a slice must lie within the extents of its tensor");
 
     using keyless = slice<typename Of::keyless, First, Last>;
     using sources = typename Of::sources;
@@ -163,7 +164,7 @@ struct slice {
 template <expression Of, index_vector Shape>
 struct resize {
     static_assert(detail::is_shape(Shape) && Shape.size() == Of::shape.size(),
-                  "a resize has an extent for each axis of its tensor");
+                  "a resize needs an extent for each axis of its tensor");
 
     using keyless = resize<typename Of::keyless, Shape>;
     using sources = typename Of::sources;
@@ -204,7 +205,7 @@ template <expression Of, class T>
 struct cast {
     static_assert(detail::has_data_type<T>, "the element type of a typed::cast has no data type");
     static_assert(detail::is_castable(Of::dtype, detail::named_data_type<T>()),
-                  "a cast is from complex numbers to complex ones, or from real to real ones");
+                  "a cast must be from complex numbers to complex ones, or from real to real ones");
 
     using keyless = cast<typename Of::keyless, T>;
     using sources = typename Of::sources;

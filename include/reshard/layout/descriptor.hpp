@@ -131,7 +131,7 @@ constexpr void check(shard_descriptor const& shard) {
         shard.region.shape.size() != shard.global_shape.size())
         fail(errc::bad_layout, "'", shard.key, "': a shard of shape ", shard.region.shape,
              " at offset ", shard.region.offset,
-             " has another number of axes than the global shape ", shard.global_shape);
+             " does not have the number of axes of the global shape ", shard.global_shape);
     for (std::size_t axis = 0; axis < shard.global_shape.size(); ++axis)
         detail::check_axis(shard, axis);
     detail::check_size(shard.key, shard.global_shape, shard.dtype);

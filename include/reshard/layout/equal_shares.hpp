@@ -33,11 +33,11 @@ struct equal_share {
 constexpr void check_share(std::string const& key, index_vector const& local_shape,
                            equal_share const& share) {
     if (share.axis >= local_shape.size())
-        fail(errc::shape_mismatch, "'", key, "': no axis ", share.axis, " in a tensor of shape ",
-             local_shape);
+        fail(errc::shape_mismatch, "'", key, "': axis ", share.axis,
+             " is out of range for a tensor of shape ", local_shape);
     if (share.index < 0 || share.index >= share.count)
-        fail(errc::bad_layout, "'", key, "': axis ", share.axis, ": no share ", share.index, " of ",
-             share.count, "; shares are numbered from 0");
+        fail(errc::bad_layout, "'", key, "': axis ", share.axis, ": share ", share.index, " of ",
+             share.count, " does not exist; shares are numbered from 0");
     index_t const extent = local_shape[share.axis];
     if (extent < 0)
         fail(errc::bad_layout, "'", key, "': axis ", share.axis, " has the extent ", extent);
@@ -56,7 +56,7 @@ constexpr detail::equal_share axis_share(mesh const& ranks, index_t rank,
                                          std::string_view mesh_axis, std::size_t axis) {
     std::size_t const along = ranks.axis(mesh_axis);
     if (rank < 0 || rank >= index_t{ranks.rank_count()})
-        fail(errc::bad_layout, "rank ", rank, " is beyond the mesh ", ranks, ", which has ",
+        fail(errc::bad_layout, "rank ", rank, " is outside the mesh ", ranks, ", which has ",
              detail::counted(ranks.rank_count(), "rank"));
     return {axis, ranks.coordinates_of(rank)[along], ranks.all_axes[along].extent};
 }
@@ -81,7 +81,8 @@ constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
     for (detail::equal_share const& share : shares) {
         detail::check_share(result.key, local_shape, share);
         if (values[share.axis]++ != 0)
-            fail(errc::bad_layout, "'", result.key, "': two shares along axis ", share.axis);
+            fail(errc::bad_layout, "'", result.key, "': two shares are given along axis ",
+                 share.axis);
         result.global_shape[share.axis] = local_shape[share.axis] * share.count;
         result.region.offset[share.axis] = local_shape[share.axis] * share.index;
     }
@@ -106,8 +107,8 @@ constexpr shard_descriptor replicated(std::string key, data_type dtype, index_ve
 constexpr flat_range flat_share(index_t elements, index_t index, index_t count) {
     BOOST_ASSERT(elements >= 0);
     if (index < 0 || index >= count)
-        fail(errc::bad_layout, "no flat share ", index, " of ", count,
-             "; shares are numbered from 0");
+        fail(errc::bad_layout, "flat share ", index, " of ", count,
+             " does not exist; shares are numbered from 0");
     index_t const most = elements / count + (elements % count != 0);
     if (most == 0 || index > elements / most)
         return {elements, elements};
@@ -125,8 +126,8 @@ constexpr flat_range flat_share(index_t elements, index_t index, index_t count) 
 constexpr shard_descriptor flat_share(shard_descriptor shard, index_t index, index_t count) {
     check(shard);
     if (index < 0 || index >= count)
-        fail(errc::bad_layout, "'", shard.key, "': no flat share ", index, " of ", count,
-             "; shares are numbered from 0");
+        fail(errc::bad_layout, "'", shard.key, "': flat share ", index, " of ", count,
+             " does not exist; shares are numbered from 0");
     flat_range const full_range = shard.flat.value_or(flat_range{0, element_count(shard.region)});
     flat_range const share = flat_share(full_range.size(), index, count);
     shard.flat = flat_range{full_range.begin + share.begin, full_range.begin + share.end};

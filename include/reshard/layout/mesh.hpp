@@ -69,7 +69,7 @@ struct mesh {
     ///         errc::limit_exceeded for too many axes or more than 2^31 - 1 ranks
     constexpr explicit mesh(std::span<mesh_axis const> axes) {
         if (axes.size() > max_ndim)
-            fail(errc::limit_exceeded, "a mesh of ", axes.size(), " axes; at most ", max_ndim,
+            fail(errc::limit_exceeded, "a mesh has ", axes.size(), " axes; at most ", max_ndim,
                  " are allowed");
         for (mesh_axis const& axis : axes)
             push_back(axis);
@@ -135,7 +135,7 @@ private:
         if (axis.name().empty())
             fail(errc::bad_layout, "axis ", count, " of the mesh has no name");
         if (find(axis.name()) != count)
-            fail(errc::bad_layout, "the mesh has two axes '", axis.name(), "'");
+            fail(errc::bad_layout, "the mesh has two axes named '", axis.name(), "'");
         if (axis.extent < 1)
             fail(errc::bad_layout, "mesh axis '", axis.name(), "' has ", axis.extent,
                  " ranks; at least 1 is needed");

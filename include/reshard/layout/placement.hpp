@@ -228,7 +228,7 @@ constexpr void validate(held_axis const& axis) {
         (placement.type != kind::sizes && !placement.sizes.empty()) ||
         (placement.type != kind::cyclic && placement.block != 0))
         fail(errc::bad_layout,
-             "it has the placement " + to_string(placement) + " along a mesh axis");
+             "it has the invalid placement " + to_string(placement) + " along a mesh axis");
 }
 
 /// One axis of a grid of shards.

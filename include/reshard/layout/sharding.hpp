@@ -160,7 +160,7 @@ constexpr void check(tensor_sharding const& tensor) {
                  " at offset ", segment.offset, " exceeds the tensor of shape ", tensor.shape);
         if (segment.spread.held_by().is_plain() && tensor.parts[0].spread.held_by().is_plain() &&
             segment.spread.ranks().rank_count() != tensor.parts[0].spread.ranks().rank_count())
-            fail(errc::bad_layout, "'", tensor.key, "': parts on meshes of ",
+            fail(errc::bad_layout, "'", tensor.key, "': its parts are on meshes of ",
                  tensor.parts[0].spread.ranks().rank_count(), " and ",
                  segment.spread.ranks().rank_count(), " ranks");
         if (segment.flat)

@@ -233,7 +233,7 @@ template <state_dict_rule Rule, class... Facts>
 consteval bool check_rule(broken<Rule, Facts...>) {
     using enum state_dict_rule;
     static_assert(holds<Rule != of_shards, Facts...>,
-                  "a typed::state_dict is a list of shard types");
+                  "a typed::state_dict must be a list of shard types");
     static_assert(holds<Rule != of_one_shape, Facts...>,
                   "a typed::state_dict has one key with two global shapes");
     static_assert(holds<Rule != of_one_dtype, Facts...>,

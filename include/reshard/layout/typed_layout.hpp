@@ -139,7 +139,7 @@ consteval bool check_rule(broken<Fault, Facts...>) {
     static_assert(holds<Fault != kind::uneven, Facts...>,
                   "an even split of a typed::tensor must divide the extent");
     static_assert(holds<Fault != kind::size_count, Facts...>,
-                  "explicit sizes of a typed::tensor must be one for each rank of the mesh axis");
+                  "a typed::tensor needs one explicit size for each rank of the mesh axis");
     static_assert(holds<Fault != kind::negative_size, Facts...>,
                   "explicit sizes of a typed::tensor must not be negative");
     static_assert(holds<Fault != kind::size_sum, Facts...>,

@@ -28,7 +28,7 @@ RESHARD_DECL detail::node_traffic balanced_senders();
 /// A plan has relays only if they save its busiest link 5 % of the time, by the bytes of each link
 /// over that network; otherwise its senders are balanced, as by `balanced_senders()`. The plan, not
 /// the network, decides which ranks share a node. If a plan has more than 262,144 different
-/// transfers, it is not compared: it has relays.
+/// transfers, it has relays without a comparison.
 ///
 /// In a load, one rank reads the bytes of files that several nodes need, and passes them on. This
 /// is faster if one rank sends more bytes per second than all nodes together read.

@@ -33,7 +33,7 @@ struct kept_plan_recipe {
 /// \throws error with errc::bad_layout if a byte has changed; it names both checksums
 inline void validate(kept_plan_recipe const& kept) {
     if (std::uint64_t const index = kept.right_checksum(); index != kept.checksum)
-        fail(errc::bad_layout, "it holds a plan with checksum ", index, " that had checksum ",
+        fail(errc::bad_layout, "its plan has checksum ", index, ", but had checksum ",
              kept.checksum, " when it was written: it has been altered");
 }
 

@@ -216,7 +216,7 @@ private:
     /// \throws error with errc::usage if the choice was read from a file, which has no functions
     static constexpr node_steps const& steps_of(plan_options const& options) {
         if (!options.between_nodes.steps)
-            fail(errc::usage, "a choice of senders was read, or set by hand; set "
+            fail(errc::usage, "a choice of senders cannot be read from a file or set by hand; set "
                               "plan_options::between_nodes to balanced_senders() or relays()");
         return *options.between_nodes.steps;
     }

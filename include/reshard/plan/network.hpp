@@ -14,7 +14,7 @@
 #include <limits>
 
 /// \file
-/// The network over which bytes travel: memory of ranks and nodes, links of nodes, racks. Also the
+/// The network over which bytes travel (memory of ranks and nodes, links of nodes, racks), and the
 /// flows of bytes.
 
 namespace reshard {
@@ -90,9 +90,9 @@ struct network {
     constexpr bool operator==(network const&) const = default;
 };
 
-/// Refuses bandwidths that are neither 0 nor from 1 to 1e18 bytes a second, latencies and run times
-/// that are not from 0 to 1e6 seconds, a run time of `link`, a speed without any bandwidth, and
-/// nodes without ranks.
+/// Refuses bandwidths that are neither 0 nor from 1 to 1e18 bytes per second, latencies and run
+/// times that are not from 0 to 1e6 seconds, a run time of `link`, a speed without any bandwidth,
+/// and nodes without ranks.
 ///
 /// \throws error with errc::bad_layout that names the field, its number and the allowed numbers
 RESHARD_DECL void validate(network const& network);

@@ -141,7 +141,7 @@ constexpr void check_repeats(cut const& part) {
         static_cast<void>(element_count(span));
     if (!are_apart || loops > max_ndim || !is_sound(box{part.target_offset, span}) ||
         !is_sound(box{part.source_offset, part.order.undo(span)}))
-        fail(errc::bad_layout, "it has boxes of the extents ", part.extent, " that repeat ", count,
+        fail(errc::bad_layout, "it has boxes of extents ", part.extent, " that repeat ", count,
              " times by ", step);
 }
 
@@ -152,7 +152,7 @@ constexpr void validate(cut const& part) {
     if (part.repeats.any())
         check_repeats(part);
     if (!is_sound(part.target_box()) || !is_sound(part.source_box()))
-        fail(errc::bad_layout, "it has a cut of the extents ", part.extent, " from ",
+        fail(errc::bad_layout, "it has a cut of extents ", part.extent, " from ",
              part.source_offset, " to ", part.target_offset);
 }
 

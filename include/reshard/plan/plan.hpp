@@ -196,7 +196,7 @@ constexpr void validate(plan const& plan) {
              plan.target_dtypes.size(), " targets");
     for (std::uint32_t const which : plan.pattern_of)
         if (which >= plan.patterns.size())
-            fail(errc::bad_layout, "it has the pattern ", which, " of ", plan.patterns.size());
+            fail(errc::bad_layout, "it refers to pattern ", which, " of ", plan.patterns.size());
     for (transfer const& part : plan.transfers)
         if (char const* const fault = detail::transfer_fault(plan, part))
             fail(errc::bad_layout, "it has a transfer with ", fault);

@@ -155,29 +155,32 @@ BOOST_AUTO_TEST_CASE(other_versions_and_tensors_are_refused_and_given_back) {
     auto* source = lend({2});
     source->version = {2, 0};
     check_refused(source, errc::unsupported,
-                  "a DLPack tensor of version 2.0, and only versions 1.x are read");
+                  "a DLPack tensor has version 2.0, but only versions 1.x are read");
     source = lend({2});
     source->version = {0, 9};
     check_refused(source, errc::unsupported,
-                  "a DLPack tensor of version 0.9, and only versions 1.x are read");
+                  "a DLPack tensor has version 0.9, but only versions 1.x are read");
     source = lend({2});
     source->dl_tensor.dtype = {2, 32, 4};
     check_refused(source, errc::unsupported,
-                  "a DLPack tensor of type code 2 with 32 bits and 4 lanes has no data type here");
+                  "a DLPack tensor of type code 2 with 32 bits and 4 lanes matches no data type "
+                  "of this library");
     source = lend({2});
     source->dl_tensor.dtype = {17, 4, 1};
     check_refused(source, errc::unsupported,
-                  "a DLPack tensor of type code 17 with 4 bits and 1 lane has no data type here");
-    check_refused(lend({2, -1}), errc::unsupported, "a DLPack tensor of extent -1 along axis 1");
+                  "a DLPack tensor of type code 17 with 4 bits and 1 lane matches no data type of "
+                  "this library");
+    check_refused(lend({2, -1}), errc::unsupported,
+                  "a DLPack tensor has the extent -1 along axis 1");
     source = lend({2});
     source->dl_tensor.ndim = -1;
-    check_refused(source, errc::unsupported, "a DLPack tensor of -1 axes");
+    check_refused(source, errc::unsupported, "a DLPack tensor has -1 axes");
     source = lend({2});
     source->dl_tensor.shape = nullptr;
     check_refused(source, errc::unsupported,
-                  "a DLPack tensor of 1 axes whose shape is at a null address");
+                  "a DLPack tensor has 1 axes, but its shape is a null pointer");
     BOOST_CHECK_EXCEPTION(dlpack_tensor(static_cast<dlpack::managed*>(nullptr)), error,
-                          says(errc::usage, "a DLPack tensor at a null address was given"));
+                          says(errc::usage, "the DLPack tensor is a null pointer"));
 }
 
 BOOST_AUTO_TEST_CASE(a_minor_version_that_is_newer_is_read) {
@@ -230,7 +233,7 @@ BOOST_AUTO_TEST_CASE(every_type_of_whole_bytes_goes_there_and_back) {
     }
     BOOST_CHECK_EXCEPTION(
         dlpack::type_of(data_type::f4), error,
-        says(errc::unsupported, "DLPack has no float4_e2m1 that is exported here"));
+        says(errc::unsupported, "elements of float4_e2m1 cannot be exported to DLPack"));
 }
 
 BOOST_AUTO_TEST_CASE(an_exported_tensor_owns_what_was_moved_into_it) {
@@ -277,7 +280,7 @@ BOOST_AUTO_TEST_CASE(memory_of_a_device_is_not_exported) {
     source->dl_tensor.device.device_type = 2;
     BOOST_CHECK_EXCEPTION(to_dlpack(dlpack_tensor(source)), error,
                           says(errc::unsupported,
-                               "a tensor of float32 [2] in device memory is not exported: which "
+                               "a tensor of float32 [2] in device memory cannot be exported: its "
                                "device is not known"));
 }
 

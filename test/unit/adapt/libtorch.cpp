@@ -156,17 +156,16 @@ BOOST_AUTO_TEST_CASE(columns_are_made_of_rows) {
 }
 
 BOOST_AUTO_TEST_CASE(what_has_no_elements_by_strides_is_refused_with_the_key) {
-    check_refused(at::Tensor(), errc::usage,
-                  "'w': an at::Tensor that is not defined has no elements");
+    check_refused(at::Tensor(), errc::usage, "'w': an undefined at::Tensor has no elements");
     check_refused(at::zeros({2}).to_sparse(), errc::unsupported,
-                  "'w': an at::Tensor that is sparse, or not strided for another reason, has no "
-                  "elements by strides; call to_dense()");
+                  "'w': an at::Tensor that is sparse, or not strided for another reason, is not "
+                  "supported; call to_dense()");
     check_refused(at::conj(at::zeros({2}, at::kComplexFloat)), errc::unsupported,
-                  "'w': an at::Tensor that is a lazy conjugate or negative has other elements in "
+                  "'w': a lazily conjugated or negated at::Tensor has other elements in "
                   "memory; call resolve_conj() or resolve_neg()");
     check_refused(at::zeros({2}, at::kComplexDouble), errc::unsupported,
-                  "'w': an at::Tensor of ComplexDouble has no data type here; convert it, or view "
-                  "its bytes as at::kByte");
+                  "'w': an at::Tensor of ComplexDouble matches no data type of this library; "
+                  "convert it, or view its bytes as at::kByte");
     check_refused(at::empty({2}, at::kMeta), errc::unsupported,
                   "'w': 2 elements in device memory; copy them to the host");
     check_refused(at::empty({1, 1, 1, 1, 1, 1, 1, 1, 2}), errc::limit_exceeded,

@@ -169,12 +169,14 @@ BOOST_AUTO_TEST_CASE(other_types_orders_and_strides_are_refused_with_the_key) {
     if (!exists)
         return;
     check_refused(evaluated("np.zeros(2, '>f4')"),
-                  "'w': a NumPy array of '>float32' has no data type here; convert it with astype");
+                  "'w': a NumPy array of '>float32' matches no data type of this library; convert "
+                  "it with astype");
     check_refused(evaluated("np.zeros(2, np.longdouble)"),
-                  "'w': a NumPy array of 'float128' has no data type here; convert it with astype");
+                  "'w': a NumPy array of 'float128' matches no data type of this library; convert "
+                  "it with astype");
     check_refused(evaluated("np.zeros(2, [('a', np.float32), ('b', np.int16)])['a']"),
-                  "'w': axis 0 of an array has a stride of 6 bytes, and its elements have 4; copy "
-                  "it");
+                  "'w': axis 0 of an array has a stride of 6 bytes, not a multiple of its element "
+                  "size of 4; copy it");
 }
 
 BOOST_AUTO_TEST_CASE(a_buffer_is_held_as_long_as_it_is_seen) {

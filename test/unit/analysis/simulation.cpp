@@ -249,8 +249,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     BOOST_TEST(complaint({{0, 1, -5}}) == "usage: flow 0 has -5 bytes; it must be 0 or more");
     BOOST_TEST(complaint({{0, 1, 5, {}, -1}}) == "usage: flow 0 has -1 runs; it must be 0 or more");
     BOOST_TEST(complaint({{0, 1, 5, {{0, 2}}}}) ==
-               "usage: flow 0 waits for 2 bytes of flow 0; a flow waits for 0 bytes or more of a "
-               "flow before it");
+               "usage: flow 0 waits for 2 bytes of flow 0; a flow must wait for 0 or more bytes "
+               "of an earlier flow");
     BOOST_TEST(complaint({{0, 1, 5}, {0, 1, 5, {{0, -1}}}}).starts_with("usage: flow 1 waits"));
     network wrong;
     wrong.ranks_per_node = 0;

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_nothing_uses_is_lost_by_no_statement) {
     catalog const target({tensor("b", {4})});
-    BOOST_TEST(data_losses("", &target) == texts{"a@ is used by no target"},
+    BOOST_TEST(data_losses("", &target) == texts{"a@ is not used by any target"},
                boost::test_tools::per_element());
 }
 

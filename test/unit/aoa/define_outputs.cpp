@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(state_that_is_not_there_or_does_not_fit_is_refused) {
                                "'x.moment1_0' is made of 'd.moment1_0', which the "
                                "source does not have"));
     BOOST_CHECK_EXCEPTION(state_of(source, made(parameter(5)), moment, "x.moment1_0"), error,
-                          says(errc::shape_mismatch, "'c.moment1_0' has the shape [8], and its "
+                          says(errc::shape_mismatch, "'c.moment1_0' has the shape [8], but its "
                                                      "parameter has [2, 4]"));
 }
 

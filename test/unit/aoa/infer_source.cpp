@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_divide_is_an_error) {
     BOOST_TEST(
         inference.findings.at(0).message ==
         "the sizes of the operands cannot be determined: 5 elements along axis 0 are left for 2 "
-        "tensors; give a target, which has their sizes");
+        "tensors; give a target that has their sizes");
 }
 
 BOOST_AUTO_TEST_CASE(a_cast_hides_the_type_unless_it_names_it) {

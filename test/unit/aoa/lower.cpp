@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(the_states_of_a_copy_have_to_be_equal_too) {
                            tensor("head.moment1_0", {4, 2}, data_type::f64)});
     BOOST_CHECK_EXCEPTION(lower(code, catalog), error,
                           mentions(errc::dtype_mismatch,
-                                   "'head.moment1_0' is to be a copy of 'emb.moment1_0', but "
+                                   "'head.moment1_0' is declared as a copy of 'emb.moment1_0', but "
                                    "is float64, and not float32"));
 }
 
@@ -265,8 +265,8 @@ BOOST_AUTO_TEST_CASE(numbers_of_joined_parameters_have_to_be_equal) {
     BOOST_CHECK_EXCEPTION(
         lower(code, with(data_type::f64)), error,
         mentions(errc::dtype_mismatch,
-                 "'b.beta1_pow_acc_0' is float64 [1], and 'a.beta1_pow_acc_0', whose parameter "
-                 "is joined with it, is float32 [1]"));
+                 "'b.beta1_pow_acc_0' is float64 [1], but 'a.beta1_pow_acc_0', whose parameter is "
+                 "joined with its parameter, is float32 [1]"));
 }
 
 BOOST_AUTO_TEST_CASE(aliases_are_of_the_first_name_and_come_in_the_order_of_keys) {
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(a_program_has_a_few_endings_of_scales) {
     BOOST_TEST_REQUIRE(lowering.first_error.has_value());
     BOOST_TEST((*lowering.first_error == errc::limit_exceeded));
     BOOST_TEST(first_error_of(lowering.findings)->message ==
-               "a program has at most 64 scale suffixes, and '_64_' is one more");
+               "a program can have at most 64 scale suffixes; '_64_' is one too many");
 }
 
 BOOST_AUTO_TEST_CASE(pieces_are_counted_where_rows_and_columns_cross) {
@@ -439,10 +439,9 @@ BOOST_AUTO_TEST_CASE(a_program_tells_what_there_is_to_say_of_it) {
                 mapping_of(parsed("a, a -> d, fused_ffn"), source, &target)));
     std::vector<std::string> const expected{
         "fused_axis: program:1:1: warning: fused_ffn runs along axis 1 of 'a', 'a' -> 'd', which "
-        "neither side cuts, and 'd' is cut into 2 parts along axis 0; write axis=0 if these are "
-        "tensor-parallel parts, as of [out, in] weights, or axis=1 if they are not\n"
-        "    a, a -> d, fused_ffn\n"
-        "    ^"};
+        "neither side cuts, but 'd' is cut into 2 parts along axis 0; write axis=0 if these are "
+        "tensor-parallel parts, as for [out, in] weights, or axis=1 if they are not\n    a, a -> "
+        "d, fused_ffn\n    ^"};
     BOOST_TEST(digests == expected, boost::test_tools::per_element());
     digests.clear();
     catalog const same({tensor("a", {2, 4})});

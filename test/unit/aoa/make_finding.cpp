@@ -99,12 +99,12 @@ BOOST_AUTO_TEST_CASE(an_axis_that_a_macro_assumes_is_named) {
         " without an axis takes axis 1; write axis=0 for biases and for weights of [out, in]";
     std::string const heads = ", num_heads=4, num_key_value_groups=2";
     BOOST_TEST(error_of("q, k, v -> x, fused_qkv" + heads) ==
-               "fused_qkv cuts 'q' along axis 1 into 4 equal parts, and the extent there is 6; "
+               "fused_qkv cuts 'q' along axis 1 into 4 equal parts, but the extent there is 6; "
                "fused_qkv" +
                    hint);
     BOOST_TEST(error_of("q, k, v -> x, fused_qkv, axis=0" + heads) == "");
     BOOST_TEST(error_of("q, k, v -> x, fused_qkv, axis=1" + heads) ==
-               "fused_qkv cuts 'q' along axis 1 into 4 equal parts, and the extent there is 6");
+               "fused_qkv cuts 'q' along axis 1 into 4 equal parts, but the extent there is 6");
     BOOST_TEST(error_of("q, k -> x, fused_ffn").ends_with("; fused_ffn" + hint));
     BOOST_TEST(error_of("q, k -> x, fused_ffn, axis=0") == "");
 }

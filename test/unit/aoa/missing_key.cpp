@@ -29,9 +29,9 @@ BOOST_AUTO_TEST_CASE(the_statement_that_would_make_a_key_is_named) {
     program const code = unmatched("a.$L -> b.$L\nx.$L.e.$E -> y.$L.e.$E, z.$L.$E, axis=0");
     missing_makers makers(code);
     BOOST_TEST(makers.advice("b.7") ==
-               "the statement at m.aoa:1:1 would make it, and its placeholders match nothing");
+               "the statement at m.aoa:1:1 would make it, but its placeholders match nothing");
     BOOST_TEST(makers.advice("z.0.12") ==
-               "the statement at m.aoa:2:1 would make it, and its placeholders match nothing");
+               "the statement at m.aoa:2:1 would make it, but its placeholders match nothing");
 }
 
 BOOST_AUTO_TEST_CASE(other_statements_that_match_nothing_are_counted) {

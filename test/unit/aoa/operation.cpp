@@ -82,11 +82,11 @@ BOOST_AUTO_TEST_CASE(messages_name_the_operation_the_axis_and_both_numbers) {
     BOOST_TEST(message({w}, 4, {axis(1)}) == "split of 'w': axis 1 has the extent 6, which does "
                                              "not divide into 4 equal parts; give explicit sizes");
     BOOST_TEST(message({w}, 2, {axis(2)}) ==
-               "split of 'w': axis 2 of a tensor of 2 axes, shape [2, 6]");
+               "split of 'w': axis 2 is out of range for a tensor of 2 axes, shape [2, 6]");
     BOOST_TEST(message({w, transpose(w)}, 1, {axis(0)}) ==
-               "concat into 'd': 'x' has the extent 2 along axis 1, and 'w' has 6");
+               "concat into 'd': 'x' has the extent 2 along axis 1, but 'w' has 6");
     BOOST_TEST(message({w}, 2, {axis(1), text("sizes", "[1,2]")}) ==
-               "split of 'w': axis 1 has the extent 6, and the sizes sum to 3");
+               "split of 'w': axis 1 has the extent 6, but the sizes sum to 3");
     BOOST_TEST(message({w}, 1, {text("permute", "[0]")}) ==
                "permute of 'w': the permutation [0] does not name each of the 2 axes once");
     BOOST_TEST(
@@ -94,8 +94,8 @@ BOOST_AUTO_TEST_CASE(messages_name_the_operation_the_axis_and_both_numbers) {
         "permute of 'x': the permutation [1, 0] does not name the 1 axis once");
     BOOST_TEST(
         message({w}, 2, {axis(0), text("slice", "[0:2, :]")}) ==
-        "slice of 'd': axis 0 has the extent 1, and 0:2 is not a range of it; bounds count from "
-        "0, and the lower one comes first");
+        "slice of 'd': axis 0 has the extent 1, but 0:2 is not a range within it; bounds count "
+        "from 0, and the lower one comes first");
     expression const c = source_tensor(1, {2}, data_type::c64);
     BOOST_TEST(message({c}, 1, {text("dtype", "float32")}) ==
                "cast of 'w': elements of type complex64 cannot be cast to float32: a real number "
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(what_has_no_effect_or_does_not_fit_is_remarked) {
     BOOST_TEST(step.remarks()[0].code == "no_effect");
     BOOST_TEST(step.remarks()[1].code == "other_dtype");
     BOOST_TEST(step.remarks()[1].key == "w");
-    BOOST_TEST(step.remarks()[1].message == "src_dtype is float16, and 'w' is float32");
+    BOOST_TEST(step.remarks()[1].message == "src_dtype is float16, but 'w' is float32");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(what_adding_a_tensor_met_is_thrown) {
 BOOST_AUTO_TEST_CASE(rounds_without_a_function_that_allocates_are_refused) {
     BOOST_CHECK_EXCEPTION(rounds(100, {}), error,
                           says(errc::usage, "rounds within 100 bytes need a function that "
-                                            "allocates the targets of a round; give one"));
+                                            "allocates the targets of a round; pass one"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(shapes_may_differ_where_that_is_allowed) {
     BOOST_TEST(left == (std::vector<float>{0, 4, 8, 0}), boost::test_tools::per_element());
     BOOST_TEST(right == (std::vector<float>{1, 5, 9, 0}), boost::test_tools::per_element());
     BOOST_CHECK_EXCEPTION(redistribute_ranks(source, target), error,
-                          says(errc::shape_mismatch, "'w' has the shape [4, 2] in the target, and "
+                          says(errc::shape_mismatch, "'w' has the shape [4, 2] in the target, but "
                                                      "the source has [3, 4]"));
 }
 
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_shard_that_a_rank_added_twice_with_different_elements_is_
     BOOST_CHECK_EXCEPTION(redistribute(solo(), have, one_tensor(shard, got)), error,
                           says(errc::overlap,
                                "'w' [0:2, 0:2] was added twice, at different addresses, with "
-                               "different elements: give each tensor its own key"));
+                               "different elements; give each tensor its own key"));
     BOOST_TEST(got == std::vector<float>(4), boost::test_tools::per_element());
     b[3] = 3; // a replica
     state_dict want = one_tensor(shard, got);
@@ -275,9 +275,9 @@ BOOST_AUTO_TEST_CASE(scales_that_lie_apart_are_refused) {
     BOOST_CHECK_EXCEPTION(
         redistribute(solo(), have, want, {.program = program}), error,
         says(errc::bad_layout,
-             "'w': rank 0 holds [2:4, 0:4], whose scales are [1:2, 0:2] of 's', and of these only "
-             "[0:1, 0:2]; along axis 0 cut 'w' and its scales between blocks of 2, or give each "
-             "rank the scales of every block that it holds elements of: do not cut 's'"));
+             "'w': rank 0 holds [2:4, 0:4], whose scales are [1:2, 0:2] of 's', but of these it "
+             "holds only [0:1, 0:2]; along axis 0, cut 'w' and its scales between blocks of 2, or "
+             "give each rank the scales of every block that it holds elements of: do not cut 's'"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -358,7 +358,7 @@ BOOST_FIXTURE_TEST_CASE(tensors_that_share_memory_are_refused, fixture) {
 BOOST_FIXTURE_TEST_CASE(layouts_beside_the_tensors_and_of_more_ranks_are_refused, fixture) {
     check_refused(
         {have, one_rank{}}, want(), errc::usage,
-        "a typed plan has a layout of the source, but the call gives another one; omit that");
+        "a typed plan has a layout of the source, but the call gives another one; omit it");
     using two_ranks =
         typed::layout<mesh{{"tp", 2}}, typed::tensor<"w", float, index_vector{2, 3}, shard{0}>>;
     using wide = typed::plan<two_ranks, one_rank>;

@@ -139,13 +139,13 @@ BOOST_AUTO_TEST_CASE(scales_do_not_follow_casts_and_reshapes_of_blocks) {
           reshape(turned, {256, 256})})
         BOOST_TEST(said([&] {
                        weights.scales_of(expression);
-                   }).starts_with("unsupported: a reshape makes axis "));
+                   }).starts_with("unsupported: a reshape splits or merges axis "));
     BOOST_TEST(said([&] { weights.scales_of(reshape(weights[0], {65536})); }) ==
-               "unsupported: a reshape makes axis 0 of the source a part of other axes, and parts "
-               "its blocks of 128, which have one scale each; reshape other axes, or between "
-               "blocks, or dequantise the model first");
+               "unsupported: a reshape splits or merges axis 0 of the source, and breaks up its "
+               "blocks of 128, which have one scale each; reshape other axes, or between blocks, "
+               "or dequantise the model first");
     BOOST_TEST(said([&] { weights.scales_of(weights[0], {128}); }) ==
-               "shape_mismatch: a block of [128] has 1 axis, and the tensor 2");
+               "shape_mismatch: a block of [128] has 1 axis, but the tensor has 2");
 }
 
 BOOST_AUTO_TEST_CASE(elements_keep_their_scales_if_a_reshape_leaves_blocks_whole) {
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(a_weight_without_elements_has_no_scales) {
     BOOST_TEST((weights.scales_of(weights[0]).shape == index_vector{0, 2}));
     BOOST_TEST(said([&] {
                    weights.scales_of(reshape(weights[0], {0, 2, 128}));
-               }) == "shape_mismatch: a block of [128, 128] has 2 axes, and the tensor 3");
+               }) == "shape_mismatch: a block of [128, 128] has 2 axes, but the tensor has 3");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -79,11 +79,11 @@ BOOST_AUTO_TEST_CASE(each_target_element_has_one_source) {
 
 BOOST_AUTO_TEST_CASE(pieces_stay_within_their_tensors) {
     BOOST_TEST(said_of(of_pieces({{{0, 0}, {5, 6}}})) ==
-               "error shape_mismatch x: 'x' has the shape [4, 6], and a piece that is "
+               "error shape_mismatch x: 'x' has the shape [4, 6], but a piece is "
                "a box of [5, 6] at [0, 0]\n");
     constexpr index_t far = index_t{1} << 62; // twice as much does not fit 64 bits
     BOOST_TEST(said_of(of_pieces({{{far, 0}, {far, 6}}}))
-                   .starts_with("error shape_mismatch x: 'x' has the shape [4, 6], and a piece"));
+                   .starts_with("error shape_mismatch x: 'x' has the shape [4, 6], but a piece"));
     expression value = of_pieces({});
     value.pieces.push_back(
         {1, data_type::f32, permutation::identity(2), {}, {0, 0}, {0, 0}, {4, 6}});
@@ -102,10 +102,10 @@ BOOST_AUTO_TEST_CASE(data_types_are_those_of_sources_and_target) {
         {0, data_type::bf16, permutation::identity(2), {}, {0, 0}, {0, 0}, {4, 6}});
     value.dtype = data_type::bf16;
     BOOST_TEST(said_of(value) ==
-               "error dtype_mismatch x: 'x' takes 'a' as bfloat16, and it is float32\n");
+               "error dtype_mismatch x: 'x' takes 'a' as bfloat16, but it is float32\n");
     value = of_pieces({{{0, 0}, {4, 6}}});
     value.dtype = data_type::f16;
-    BOOST_TEST(said_of(value) == "error dtype_mismatch x: 'x' is float16, and its piece "
+    BOOST_TEST(said_of(value) == "error dtype_mismatch x: 'x' is float16, but its piece "
                                  "[0:4, 0:6] is float32\n");
 }
 
@@ -119,11 +119,11 @@ BOOST_AUTO_TEST_CASE(all_findings_are_there_errors_first) {
     BOOST_TEST(said(check(map, checked_source, &target)) ==
                "error not_covered x: 'x' has no source for its elements [3:4, 0:6] of [4, 6]\n"
                "error not_covered y: 'y' has no source for its elements [2:4, 0:6] of [4, 6]\n"
-               "error shape_mismatch y: 'y' has the shape [4, 6], and the target wants [4, 7]\n"
+               "error shape_mismatch y: 'y' has the shape [4, 6], but the target wants [4, 7]\n"
                "error unknown_key yy: the target wants 'yy', which the mapping does not make\n"
-               "error dtype_mismatch z: 'z' is float32, and the target wants float16\n"
+               "error dtype_mismatch z: 'z' is float32, but the target wants float16\n"
                "note unused a: 'a' has elements that no target uses: [3:4, 0:6] of [4, 6]\n"
-               "note unused b: 'b' is used by no target\n");
+               "note unused b: 'b' is not used by any target\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_mapping_is_for_the_tensors_that_there_are) {
@@ -134,12 +134,10 @@ BOOST_AUTO_TEST_CASE(a_mapping_is_for_the_tensors_that_there_are) {
     catalog const there({whole_tensor("a", {4, 6}), whole_tensor("b", {2, 6}),
                          whole_tensor("model.norm.weight", {2})});
     BOOST_TEST(said(check(map, there)) ==
-               "error dtype_mismatch a: 'a' is float32 in the source, and the mapping was made "
-               "for bfloat16\n"
-               "error shape_mismatch b: 'b' has the shape [2, 6] in the source, and the mapping "
-               "was made for [2, 5]\n"
-               "error unknown_key model.norm.weigth: the mapping was made for "
-               "'model.norm.weigth', which the source does not have (did you mean "
+               "error dtype_mismatch a: 'a' is float32 in the source, but the mapping was made "
+               "for bfloat16\nerror shape_mismatch b: 'b' has the shape [2, 6] in the source, but "
+               "the mapping was made for [2, 5]\nerror unknown_key model.norm.weigth: the mapping "
+               "was made for 'model.norm.weigth', which the source does not have (did you mean "
                "'model.norm.weight'?)\n");
 }
 
@@ -161,7 +159,7 @@ BOOST_AUTO_TEST_CASE(what_is_made_and_not_wanted_is_noted) {
     map.define("b", map.source(1));
     catalog const target({whole_tensor("a", {4, 6})});
     report const report = check(map, checked_source, &target);
-    BOOST_TEST(said(report) == "note not_wanted b: 'b' is made, and the target does not want it\n");
+    BOOST_TEST(said(report) == "note not_wanted b: 'b' is made, but the target does not want it\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_check_of_nothing_finds_nothing) {

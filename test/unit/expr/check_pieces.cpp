@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(pieces_have_the_axes_of_their_tensor) {
     auto const fault = find_piece_fault({"x", value, false}, one_source());
     BOOST_TEST_REQUIRE(fault.has_value());
     BOOST_TEST((fault->code == errc::shape_mismatch));
-    BOOST_TEST(fault->message == "'x' has 1 axis, and its pieces have 2");
+    BOOST_TEST(fault->message == "'x' has 1 axis, but its pieces have 2");
 }
 
 BOOST_AUTO_TEST_CASE(the_first_of_several_faults_speaks_for_the_tensor) {

@@ -208,10 +208,10 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_blocks_of_ranks_is_cut_into_them_or_not_at_all)
             BOOST_TEST(
                 problem.what() ==
                 std::string(
-                    "'w', shape [24, 4], is interleaved in 3 parts along axis 0, and the target "
-                    "cuts it there into 6, so that ranks would get elements of wrong tensors; "
+                    "'w', shape [24, 4], is interleaved in 3 parts along axis 0, but the target "
+                    "cuts it there into 6, so that ranks would get elements of the wrong tensors; "
                     "rebuild it with the statement  w -> w, fused_ffn, axis=0; if the parts are "
-                    "put together before they are used, as by FSDP, cut_fused allows it"));
+                    "gathered before they are used, as FSDP does, cut_fused allows it"));
             return problem.code() == errc::bad_layout;
         });
 }
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(two_boxes_a_rank_are_no_parts_of_ranks) {
     std::string const fault = find_fused_fault(copy, pairs).value_or("");
     BOOST_TEST(fault ==
                "'w', shape [24, 4], is interleaved in 4 parts along axis 0, and rank 0 of the "
-               "target holds 2 boxes there, so that ranks would get elements of wrong tensors; "
+               "target holds 2 boxes there, so that ranks would get elements of the wrong tensors; "
                "take it apart with the statement  w -> gate, up, fused_ffn, axis=0  and write the "
                "plain concatenation  gate, up -> w, axis=0");
 }
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(another_form_of_a_fused_tensor_keeps_its_axis_or_is_refused
         BOOST_TEST(!fault(text).empty(), text);
     BOOST_TEST(
         fault("w -> v, reshape='[96]'") ==
-        "'w', shape [24, 4], is interleaved in 4 parts along axis 0, and 'v' reshapes it, so "
+        "'w', shape [24, 4], is interleaved in 4 parts along axis 0, but 'v' reshapes it, so "
         "its tensors can no longer be identified; take it apart with the statement  w -> gate, up, "
         "fused_ffn, axis=0  and write the plain "
         "concatenation  gate, up -> w, axis=0");

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(what_no_target_uses_is_lost) {
     auto const losses = losses_of(map);
     BOOST_TEST_REQUIRE(losses.size() == 1u);
     BOOST_TEST((losses[0] == loss{loss::kind::unused, 0, "a", {box{{0, 0}, {4, 6}}}}));
-    BOOST_TEST(text_of(map, losses[0]) == "a is used by no target");
+    BOOST_TEST(text_of(map, losses[0]) == "a is not used by any target");
 }
 
 BOOST_AUTO_TEST_CASE(elements_that_no_target_uses_are_named) {

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(another_number_of_elements_is_refused_with_both) {
     } catch (error const& problem) {
         BOOST_TEST((problem.code() == errc::shape_mismatch));
         BOOST_TEST(problem.what() ==
-                   std::string("the shape [2, 3] has 6 elements, and [4, 2] has 8"));
+                   std::string("the shape [2, 3] has 6 elements, but [4, 2] has 8"));
     }
 }
 

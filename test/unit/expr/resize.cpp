@@ -87,13 +87,15 @@ BOOST_AUTO_TEST_CASE(what_has_zeros_can_be_reshaped) {
 }
 
 BOOST_AUTO_TEST_CASE(extents_that_are_none_are_refused) {
-    BOOST_CHECK_EXCEPTION(
-        resize(w, {2, -1}), error,
-        says(errc::shape_mismatch, "axis 1 has the extent 3, and cannot have the extent -1"));
+    BOOST_CHECK_EXCEPTION(resize(w, {2, -1}), error,
+                          says(errc::shape_mismatch,
+                               "axis 1 has the extent 3, and cannot be resized to the extent "
+                               "-1"));
     BOOST_CHECK_EXCEPTION(
         resize(w, {2}), error,
         says(errc::shape_mismatch,
-             "there are 1 extents, and the shape [2, 3] has 2 axes; give one for each axis"));
+             "the number of extents is 1, but the shape [2, 3] has 2 axes; give one extent for "
+             "each axis"));
     constexpr index_t huge = std::numeric_limits<index_t>::max();
     BOOST_CHECK_EXCEPTION(
         resize(w, {2, huge}), error,

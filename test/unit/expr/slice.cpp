@@ -79,22 +79,22 @@ BOOST_AUTO_TEST_CASE(ranges_that_leave_the_axis_are_refused) {
     BOOST_CHECK_EXCEPTION(
         slice(w, {{}, {2, 5}}), error,
         says(errc::shape_mismatch,
-             "axis 1 has the extent 4, and 2:5 is not a range of it; bounds count "
+             "axis 1 has the extent 4, but 2:5 is not a range within it; bounds count "
              "from 0, and the lower one comes first"));
     BOOST_CHECK_EXCEPTION(
         slice(w, {{-1}, {}}), error,
         says(errc::shape_mismatch,
-             "axis 0 has the extent 3, and -1: is not a range of it; bounds count "
+             "axis 0 has the extent 3, but -1: is not a range within it; bounds count "
              "from 0, and the lower one comes first"));
     BOOST_CHECK_EXCEPTION(
         slice(w, {{2, 1}, {}}), error,
         says(errc::shape_mismatch,
-             "axis 0 has the extent 3, and 2:1 is not a range of it; bounds count "
+             "axis 0 has the extent 3, but 2:1 is not a range within it; bounds count "
              "from 0, and the lower one comes first"));
     BOOST_CHECK_EXCEPTION(slice(w, {{4}, {}}), error,
                           says(errc::shape_mismatch,
-                               "axis 0 has the extent 3, and 4: is not a range of it; bounds count "
-                               "from 0, and the lower one comes first"));
+                               "axis 0 has the extent 3, but 4: is not a range within it; bounds "
+                               "count from 0, and the lower one comes first"));
     BOOST_CHECK_THROW(slice(w, {{0, -1}, {}}), error);
 }
 
@@ -102,7 +102,8 @@ BOOST_AUTO_TEST_CASE(each_axis_needs_a_range) {
     BOOST_CHECK_EXCEPTION(
         slice(w, {{0, 2}}), error,
         says(errc::shape_mismatch,
-             "there are 1 ranges, and the shape [3, 4] has 2 axes; give one for each axis"));
+             "the number of ranges is 1, but the shape [3, 4] has 2 axes; give one range for each "
+             "axis"));
     BOOST_CHECK_THROW(slice(w, {{}, {}, {}}), error);
 }
 

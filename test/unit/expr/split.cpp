@@ -113,9 +113,11 @@ BOOST_AUTO_TEST_CASE(sizes_that_do_not_sum_up_are_refused) {
 
 BOOST_AUTO_TEST_CASE(an_axis_that_does_not_exist_is_refused) {
     BOOST_CHECK_EXCEPTION(split(w, 2, 2), error,
-                          says(errc::shape_mismatch, "axis 2 of a tensor of 2 axes, shape [2, 6]"));
+                          says(errc::shape_mismatch, "axis 2 is out of range for a tensor of 2 "
+                                                     "axes, shape [2, 6]"));
     BOOST_CHECK_EXCEPTION(split(source_tensor(0, {}, data_type::f32), 0, 1), error,
-                          says(errc::shape_mismatch, "axis 0 of a tensor of 0 axes, shape []"));
+                          says(errc::shape_mismatch, "axis 0 is out of range for a tensor of 0 "
+                                                     "axes, shape []"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -89,8 +89,8 @@ BOOST_AUTO_TEST_CASE(errors_name_the_file_the_field_and_what_it_may_be) {
     BOOST_TEST(refusal(R"({"copy": {"rank_bytes_per_second": "25 GB/s"}})") ==
                "n.json: copy.rank_bytes_per_second: expected a number, found the string '25 GB/s'");
     BOOST_TEST(refusal(R"({"copy": {"rank_bytes_per_second": -1}})") ==
-               "n.json: copy.rank_bytes_per_second is -1; it must be 0, or from 1 to 1e18 bytes a "
-               "second");
+               "n.json: copy.rank_bytes_per_second is -1; it must be 0, or from 1 to 1e18 bytes "
+               "per second");
     BOOST_TEST(refusal(R"({"link": {"latency_seconds": null}})") ==
                "n.json: link.latency_seconds: expected a number, found null");
     BOOST_TEST(refusal(R"({"ranks_per_node": 0})") ==

@@ -77,12 +77,12 @@ BOOST_AUTO_TEST_CASE(shards_that_leave_their_tensor_are_refused) {
 BOOST_AUTO_TEST_CASE(shards_of_another_number_of_axes_are_refused) {
     BOOST_CHECK_EXCEPTION(check({"w", data_type::f32, {4, 6}, {{0}, {4}}, {}}), error,
                           says(errc::bad_layout,
-                               "'w': a shard of shape [4] at offset [0] has another number of axes "
-                               "than the global shape [4, 6]"));
+                               "'w': a shard of shape [4] at offset [0] does not have the number "
+                               "of axes of the global shape [4, 6]"));
     BOOST_CHECK_EXCEPTION(check({"w", data_type::f32, {4, 6}, {{0}, {4, 6}}, {}}), error,
                           says(errc::bad_layout,
-                               "'w': a shard of shape [4, 6] at offset [0] has another number of "
-                               "axes than the global shape [4, 6]"));
+                               "'w': a shard of shape [4, 6] at offset [0] does not have the "
+                               "number of axes of the global shape [4, 6]"));
 }
 
 BOOST_AUTO_TEST_CASE(shards_without_a_key_are_refused) {

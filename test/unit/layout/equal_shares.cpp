@@ -51,10 +51,10 @@ BOOST_AUTO_TEST_CASE(a_rank_beyond_the_mesh_has_no_share) {
     BOOST_TEST(axis_share(ranks, 5, "pp", 0).index == 1);
     BOOST_CHECK_EXCEPTION(
         axis_share(ranks, 6, "tp", 1), error,
-        says(errc::bad_layout, "rank 6 is beyond the mesh pp=2 tp=3, which has 6 ranks"));
+        says(errc::bad_layout, "rank 6 is outside the mesh pp=2 tp=3, which has 6 ranks"));
     BOOST_CHECK_EXCEPTION(
         axis_share({{"tp", 1}}, 1, "tp", 0), error,
-        says(errc::bad_layout, "rank 1 is beyond the mesh tp=1, which has 1 rank"));
+        says(errc::bad_layout, "rank 1 is outside the mesh tp=1, which has 1 rank"));
 }
 
 BOOST_AUTO_TEST_CASE(shares_along_two_axes_make_a_grid) {
@@ -64,21 +64,25 @@ BOOST_AUTO_TEST_CASE(shares_along_two_axes_make_a_grid) {
 
 BOOST_AUTO_TEST_CASE(an_axis_that_is_not_there_names_axis_and_shape) {
     BOOST_CHECK_EXCEPTION(equal_shares("w", data_type::f32, {4, 8}, {{2, 0, 2}}), error,
-                          says(errc::shape_mismatch, "'w': no axis 2 in a tensor of shape [4, 8]"));
+                          says(errc::shape_mismatch, "'w': axis 2 is out of range for a tensor of "
+                                                     "shape [4, 8]"));
 }
 
 BOOST_AUTO_TEST_CASE(a_share_that_is_not_one_of_them_is_refused) {
-    BOOST_CHECK_EXCEPTION(
-        equal_shares("w", data_type::f32, {4}, {{0, 2, 2}}), error,
-        says(errc::bad_layout, "'w': axis 0: no share 2 of 2; shares are numbered from 0"));
-    BOOST_CHECK_EXCEPTION(
-        equal_shares("w", data_type::f32, {4}, {{0, -1, 2}}), error,
-        says(errc::bad_layout, "'w': axis 0: no share -1 of 2; shares are numbered from 0"));
-    BOOST_CHECK_EXCEPTION(
-        equal_shares("w", data_type::f32, {4}, {{0, 0, -2}}), error,
-        says(errc::bad_layout, "'w': axis 0: no share 0 of -2; shares are numbered from 0"));
+    BOOST_CHECK_EXCEPTION(equal_shares("w", data_type::f32, {4}, {{0, 2, 2}}), error,
+                          says(errc::bad_layout,
+                               "'w': axis 0: share 2 of 2 does not exist; shares are numbered "
+                               "from 0"));
+    BOOST_CHECK_EXCEPTION(equal_shares("w", data_type::f32, {4}, {{0, -1, 2}}), error,
+                          says(errc::bad_layout,
+                               "'w': axis 0: share -1 of 2 does not exist; shares are numbered "
+                               "from 0"));
+    BOOST_CHECK_EXCEPTION(equal_shares("w", data_type::f32, {4}, {{0, 0, -2}}), error,
+                          says(errc::bad_layout,
+                               "'w': axis 0: share 0 of -2 does not exist; shares are numbered "
+                               "from 0"));
     BOOST_CHECK_EXCEPTION(equal_shares("w", data_type::f32, {4}, {{0, 0, 2}, {0, 1, 2}}), error,
-                          says(errc::bad_layout, "'w': two shares along axis 0"));
+                          says(errc::bad_layout, "'w': two shares are given along axis 0"));
 }
 
 BOOST_AUTO_TEST_CASE(too_many_shares_overflow) {

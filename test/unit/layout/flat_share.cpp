@@ -87,14 +87,16 @@ BOOST_AUTO_TEST_CASE(a_flat_shard_is_cut_again) {
 BOOST_AUTO_TEST_CASE(a_share_that_is_not_one_of_them_is_refused) {
     BOOST_CHECK_EXCEPTION(
         flat_share(4, 2, 2), error,
-        says(errc::bad_layout, "no flat share 2 of 2; shares are numbered from 0"));
+        says(errc::bad_layout, "flat share 2 of 2 does not exist; shares are numbered from 0"));
     auto const part = replicated("w", data_type::f32, {4});
-    BOOST_CHECK_EXCEPTION(
-        flat_share(part, -1, 2), error,
-        says(errc::bad_layout, "'w': no flat share -1 of 2; shares are numbered from 0"));
-    BOOST_CHECK_EXCEPTION(
-        flat_share(part, 0, 0), error,
-        says(errc::bad_layout, "'w': no flat share 0 of 0; shares are numbered from 0"));
+    BOOST_CHECK_EXCEPTION(flat_share(part, -1, 2), error,
+                          says(errc::bad_layout,
+                               "'w': flat share -1 of 2 does not exist; shares are numbered from "
+                               "0"));
+    BOOST_CHECK_EXCEPTION(flat_share(part, 0, 0), error,
+                          says(errc::bad_layout,
+                               "'w': flat share 0 of 0 does not exist; shares are numbered from "
+                               "0"));
 }
 
 BOOST_AUTO_TEST_CASE(a_shard_that_leaves_its_tensor_is_refused_before_it_is_cut) {

@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_rank_that_a_layout_does_not_have_holds_nothing) {
         BOOST_TEST(shards_of(tensor, rank).empty(), rank);
     BOOST_CHECK_EXCEPTION(
         axis_share({{"tp", 2}}, -1, "tp", 0), error,
-        says(errc::bad_layout, "rank -1 is beyond the mesh tp=2, which has 2 ranks"));
+        says(errc::bad_layout, "rank -1 is outside the mesh tp=2, which has 2 ranks"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

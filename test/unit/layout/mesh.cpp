@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(meshes_compare_by_names_and_extents) {
 
 BOOST_AUTO_TEST_CASE(axes_that_make_no_grid_are_refused) {
     BOOST_CHECK_EXCEPTION((mesh{{"tp", 2}, {"tp", 3}}), error,
-                          says(errc::bad_layout, "the mesh has two axes 'tp'"));
+                          says(errc::bad_layout, "the mesh has two axes named 'tp'"));
     BOOST_CHECK_EXCEPTION(
         (mesh{{"tp", 0}}), error,
         says(errc::bad_layout, "mesh axis 'tp' has 0 ranks; at least 1 is needed"));
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(meshes_beyond_the_limits_are_refused) {
                                 {"h", 1},
                                 {"i", 1}}),
                           error,
-                          says(errc::limit_exceeded, "a mesh of 9 axes; at most 8 are allowed"));
+                          says(errc::limit_exceeded, "a mesh has 9 axes; at most 8 are allowed"));
     std::string const long_name(32, 'x');
     BOOST_CHECK_EXCEPTION(
         (mesh_axis{long_name, 1}), error,

@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(an_axis_that_a_tensor_does_not_have_names_the_whole_key) {
     shard_rules const layer{"norm.", {{key_pattern("*"), 1}}};
     BOOST_CHECK_EXCEPTION(
         apply(layer, {{"w", data_type::f32, {2}}}, second_of_two), error,
-        says(errc::shape_mismatch, "'norm.w': no axis 1 in a tensor of shape [2]"));
+        says(errc::shape_mismatch, "'norm.w': axis 1 is out of range for a tensor of shape [2]"));
 }
 
 BOOST_AUTO_TEST_CASE(no_tensors_need_no_rules) {

@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(parts_lie_in_the_tensor_and_have_the_same_ranks) {
         "'w': a part of shape [4, 6] at offset [4, 0] exceeds the tensor of shape [7, 6]");
     auto const alone = over({{"tp", 2}}, {shard{0}}, {4, 6});
     refused_sharding({"w", data_type::f32, {8, 6}, {{{0, 0}, options, {}}, {{4, 0}, alone, {}}}},
-                     "'w': parts on meshes of 4 and 2 ranks");
+                     "'w': its parts are on meshes of 4 and 2 ranks");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_mode_has_a_name) {
     BOOST_TEST(name(strictness::ignore_all) == "ignore_all");
     BOOST_CHECK_EXCEPTION(
         strictness_from_name("log_al"), error,
-        says(errc::usage, "unknown strictness 'log_al' (did you mean 'log_all'?); expected one of "
+        says(errc::usage, "unknown strictness 'log_al' (did you mean 'log_all'?); choose one of "
                           "assume_ok_unexpected, log_unexpected, log_all, raise_unexpected, "
                           "raise_all, return_unexpected, return_all, ignore_all"));
 }

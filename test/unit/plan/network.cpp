@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_the_field_and_its_number) {
                "ranks_per_node is 0; a node has at least 1 rank");
     BOOST_TEST(
         complaint_about([](network& network) { network.copy.rank_bytes_per_second = -2.5; }) ==
-        "copy.rank_bytes_per_second is -2.5; it must be 0, or from 1 to 1e18 bytes a second");
+        "copy.rank_bytes_per_second is -2.5; it must be 0, or from 1 to 1e18 bytes per second");
     BOOST_TEST(complaint_about([](network& network) { network.link.latency_seconds = infinite; }) ==
                "link.latency_seconds is inf; it must be from 0 to 1e6 seconds");
     BOOST_TEST(complaint_about([](network& network) {
@@ -63,8 +63,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_the_field_and_its_number) {
                }).starts_with("memory.node_bytes_per_second is nan; "));
     BOOST_TEST(
         complaint_about([](network& network) { network.link.node_bytes_per_second = 1e-320; }) ==
-        "link.node_bytes_per_second is 1e-320; it must be 0, or from 1 to 1e18 bytes a "
-        "second");
+        "link.node_bytes_per_second is 1e-320; it must be 0, or from 1 to 1e18 bytes per second");
     BOOST_TEST(complaint_about([](network& network) {
                    network.rack.bytes_per_second = 1e300;
                }).starts_with("rack.bytes_per_second is 1e+300; "));
@@ -87,11 +86,11 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_the_field_and_its_number) {
                    network.link = {0, 0, 1};
                }) ==
                "link.rank_bytes_per_second and link.node_bytes_per_second are 0; one of them must "
-               "be greater");
+               "be greater than 0");
     BOOST_TEST(complaint_about([](network& network) {
                    network.rack = {2, 0, 0};
-               }) == "rack.bytes_per_second is 0, and a rack has 2 nodes; it must be greater, or "
-                     "rack.nodes 0");
+               }) == "rack.bytes_per_second is 0, but a rack has 2 nodes; set it, or set "
+                     "rack.nodes to 0");
     BOOST_TEST(complaint_about([](network& network) {
                    network.rack.latency_seconds = -1;
                }).starts_with("rack.latency_seconds is -1; "));

@@ -64,8 +64,8 @@ BOOST_AUTO_TEST_CASE(a_target_that_the_program_does_not_yield_is_refused) {
     BOOST_CHECK_EXCEPTION(
         problem_of(made_for({4}, data_type::f32), four, target), error,
         says(errc::unknown_key,
-             "'v' is wanted by rank 0, and neither the program nor the source yields it; "
-             "to leave it as it is write '_ -> v'"));
+             "'v' is wanted by rank 0, but neither the program nor the source yields it; to leave "
+             "it as it is, write '_ -> v'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_program_for_another_source_is_refused) {
@@ -73,28 +73,28 @@ BOOST_AUTO_TEST_CASE(a_program_for_another_source_is_refused) {
     BOOST_CHECK_EXCEPTION(
         problem_of(made_for({5}, data_type::f32), four, target), error,
         says(errc::shape_mismatch,
-             "'w' has the shape [4] in the source, and the program was made for [5]"));
+             "'w' has the shape [4] in the source, but the program was made for [5]"));
     BOOST_CHECK_EXCEPTION(
         problem_of(made_for({4}, data_type::f16), four, four), error,
         says(errc::dtype_mismatch,
-             "'w' is float32 in the source, and the program was made for float16"));
+             "'w' is float32 in the source, but the program was made for float16"));
 }
 
 BOOST_AUTO_TEST_CASE(a_target_of_another_shape_or_type_is_refused) {
     layout const target = layout_of({{part("w", {5}, {{0}, {5}})}});
     BOOST_CHECK_EXCEPTION(
         problem_of(made_for({4}, data_type::f32), four, target), error,
-        says(errc::shape_mismatch, "'w' has the shape [5] in the target, and the source has [4]"));
+        says(errc::shape_mismatch, "'w' has the shape [5] in the target, but the source has [4]"));
     layout const half = layout_of({{{"w", data_type::f16, {4}, {{0}, {4}}, {}}}});
     BOOST_CHECK_EXCEPTION(problem_of(made_for({4}, data_type::f32), four, half), error,
                           says(errc::dtype_mismatch,
-                               "'w' is float16 in the target, and the source has float32; "
-                               "to cast it write 'w -> w, dtype=\"float16\"'"));
+                               "'w' is float16 in the target, but the source has float32; to cast "
+                               "it, write 'w -> w, dtype=\"float16\"'"));
     mapping shorter;
     shorter.define("w", slice(shorter.source("w", {4}, data_type::f32), {{1, 3}}));
     BOOST_CHECK_EXCEPTION(problem_of(shorter, four, target), error,
                           says(errc::shape_mismatch,
-                               "'w' has the shape [5] in the target, and the program yields [2]"));
+                               "'w' has the shape [5] in the target, but the program yields [2]"));
 }
 
 namespace {
@@ -131,23 +131,24 @@ BOOST_AUTO_TEST_CASE(scales_have_to_lie_beside_their_blocks) {
         {rows_of_w(128, 64)},
         {rows_of_w(192, 64)}};
     std::string const expected =
-        "'w': rank 1 holds [64:128, 0:256], whose scales are [0:1, 0:2] of 's', and of these only "
-        "[1:2, 0:2]; along axis 0 cut 'w' and its scales between blocks of 128, or give each rank "
-        "the scales of every block that it holds elements of: do not cut 's'";
+        "'w': rank 1 holds [64:128, 0:256], whose scales are [0:1, 0:2] of 's', but of these it "
+        "holds only [1:2, 0:2]; along axis 0, cut 'w' and its scales between blocks of 128, or "
+        "give each rank the scales of every block that it holds elements of: do not cut 's'";
     BOOST_TEST(first_apart(quarters) == "w: " + expected);
     BOOST_CHECK_EXCEPTION(check_scales(scaled(), layout_of(quarters)), error,
                           says(errc::bad_layout, expected));
     BOOST_TEST(first_apart({{rows_of_w(0, 128), rows_of_s(0, 2)}, {rows_of_w(128, 128)}}) ==
-               "w: 'w': rank 1 holds [128:256, 0:256], whose scales are [1:2, 0:2] of 's', and "
-               "none of these; along axis 0 cut 'w' and its scales between blocks of 128, or give "
-               "each rank the scales of every block that it holds elements of: do not cut 's'");
+               "w: 'w': rank 1 holds [128:256, 0:256], whose scales are [1:2, 0:2] of 's', but "
+               "it holds none of these; along axis 0, cut 'w' and its scales between blocks of "
+               "128, or give each rank the scales of every block that it holds elements of: do "
+               "not cut 's'");
     // Columns of w, rows of the scales.
     BOOST_TEST(first_apart({{part("w", {256, 256}, {{0, 0}, {256, 128}}), rows_of_s(0, 1)},
                             {part("w", {256, 256}, {{0, 128}, {256, 128}}), rows_of_s(1, 1)}}) ==
-               "w: 'w': rank 0 holds [0:256, 0:128], whose scales are [0:2, 0:1] of 's', and of "
-               "these only [0:1, 0:2]; along axis 0 cut 'w' and its scales between blocks of 128, "
-               "or give each rank the scales of every block that it holds elements of: do not cut "
-               "'s'");
+               "w: 'w': rank 0 holds [0:256, 0:128], whose scales are [0:2, 0:1] of 's', but of "
+               "these it holds only [0:1, 0:2]; along axis 0, cut 'w' and its scales between "
+               "blocks of 128, or give each rank the scales of every block that it holds elements "
+               "of: do not cut 's'");
 }
 
 BOOST_AUTO_TEST_CASE(scales_beside_their_blocks_are_fine) {

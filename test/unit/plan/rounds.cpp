@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_budget_that_is_too_small_is_refused_with_one_that_does) {
         says(errc::limit_exceeded,
              "'a' cannot be filled with a memory budget of 119 bytes: even in a separate round, "
              "rank 0 "
-             "needs 120 bytes of tensors and staging; a budget of 120 bytes would do"));
+             "needs 120 bytes of tensors and staging; a budget of 120 bytes would be enough"));
     // 12 bytes stay, and 96 arrive: rank 1 then has 108 and stages 96.
     whole_problem const later({{whole_of("b", 24)}, {whole_of("a", 3)}},
                               {{}, {whole_of("a", 3), whole_of("b", 24)}});
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_budget_that_is_too_small_is_refused_with_one_that_does) {
         says(errc::limit_exceeded,
              "'b' cannot be filled with a memory budget of 200 bytes: even in a separate round, "
              "rank 1 "
-             "needs 204 bytes of tensors and staging; a budget of 204 bytes would do"));
+             "needs 204 bytes of tensors and staging; a budget of 204 bytes would be enough"));
     BOOST_TEST(rounds_of(later, 204).rounds.size() == 2u); // in one, `a` exists twice
 }
 

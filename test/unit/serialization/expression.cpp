@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_piece_of_other_axes_is_refused) {
         said([] {
             expression_of(bytes_of(any_expression{{2, 2}, data_type::f32, 1, {whole_vector()}}));
         }) == "corrupt_file: the archive of a expression contradicts itself: it has pieces "
-              "of 1 axis of a tensor of shape [2, 2]");
+              "of 1 axis for a tensor of shape [2, 2]");
 }
 
 BOOST_AUTO_TEST_CASE(factors_that_are_joined_to_no_axes_are_refused) {

@@ -112,25 +112,25 @@ BOOST_AUTO_TEST_CASE(pieces_that_are_not_those_of_their_tensors_are_refused) {
     wrong.stored = data_type::f64;
     wrong.casts = then({}, data_type::f64, data_type::f32);
     BOOST_TEST(fault_of({wrong}) == "corrupt_file: the archive of a mapping contradicts itself: it "
-                                    "has a piece [0:6, 0:4] of 't' that "
-                                    "has another data type than its source");
+                                    "has a piece [0:6, 0:4] of 't' that does not have the data "
+                                    "type of its source");
     wrong = turned();
     wrong.casts = then({}, data_type::f32, data_type::f16);
     BOOST_TEST(fault_of({wrong}) == "corrupt_file: the archive of a mapping contradicts itself: it "
                                     "has a piece [0:6, 0:4] of 't' that "
-                                    "has another data type than the tensor");
+                                    "does not have the data type of the tensor");
 }
 
 BOOST_AUTO_TEST_CASE(pieces_that_are_no_boxes_are_refused) {
     piece wrong = turned();
     wrong.extent = {0, 4};
     BOOST_TEST(fault_of({turned(), wrong}) ==
-               "corrupt_file: the archive of a mapping contradicts itself: it has a piece of the "
+               "corrupt_file: the archive of a mapping contradicts itself: it has a piece of "
                "extents [0, 4] from [0, 0] to [0, 0]");
     wrong = turned();
     wrong.source_offset = {std::numeric_limits<index_t>::max(), 0};
     BOOST_TEST(fault_of({wrong}).starts_with(
-        "corrupt_file: the archive of a mapping contradicts itself: it has a piece of the extents "
+        "corrupt_file: the archive of a mapping contradicts itself: it has a piece of extents "
         "[6, 4] from [9223372036854775807,"));
 }
 

@@ -113,7 +113,8 @@ BOOST_AUTO_TEST_CASE(numbers_beyond_what_the_plan_has_are_refused) {
     wrong = made();
     wrong.pattern_of[2] = 2;
     BOOST_TEST(fault_of(wrong) ==
-               "corrupt_file: the archive of a plan contradicts itself: it has the pattern 2 of 2");
+               "corrupt_file: the archive of a plan contradicts itself: it refers to pattern 2 of "
+               "2");
     wrong = made();
     wrong.pattern_of.pop_back();
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "

@@ -201,7 +201,7 @@ private:
         for (simulated_flow::awaited const& awaited : flows_[i].waits_for)
             if (awaited.flow >= i || awaited.bytes_ahead < 0)
                 fail(errc::usage, "flow ", i, " waits for ", awaited.bytes_ahead, " bytes of flow ",
-                     awaited.flow, "; a flow waits for 0 bytes or more of a flow before it");
+                     awaited.flow, "; a flow must wait for 0 or more bytes of an earlier flow");
     }
 
     void colour_links(bool are_all_different) {
@@ -338,7 +338,7 @@ struct alignas(64) running_flow {
 
     double bytes = 0;
     double moved = 0; ///< bytes moved so far
-    double rate = 0;  ///< bytes a second of one flow of the class, if it was moving
+    double rate = 0;  ///< bytes per second of one flow of the class, if it was moving
     double start = 0;
     std::uint32_t first_link = 0; ///< in `running_flows::links`
     std::uint32_t link_count = 0;

@@ -62,7 +62,7 @@ private:
     /// The load of one link; all links of a class have equal loads.
     struct link_share {
         double taken = 0;          ///< share of the bandwidth for flows that no longer grow
-        double per_rate = 0;       ///< share for growing flows, for each byte a second
+        double per_rate = 0;       ///< share for growing flows, for each byte per second
         std::uint32_t growing = 0; ///< number of growing classes of flows
         std::uint32_t first = 0;   ///< range in `by_link_`: moving flows over the link
         std::uint32_t last = 0;
@@ -81,7 +81,7 @@ private:
         }
     }
 
-    /// Lists the moving flows of each link; they are few of the link's flows.
+    /// Lists the moving flows of each link, which are only a few of its flows.
     void list_growing(vector<std::uint32_t> const& moving) {
         std::uint32_t first = 0;
         for (std::uint32_t const link : touched_) {

@@ -113,16 +113,15 @@ private:
         if (!is_true && !takes("false"))
             fail_at(at_, "true or false");
         if (is_true && key == "aoa_config_reverse")
-            reshard::fail(
-                errc::unsupported, place_text(file_, text_, index),
-                ": aoa_config_reverse asks to run the program in reverse, but a program's "
-                "text cannot ask for that; remove this member, and reverse the program "
-                "when you run it (reshard convert --reverse)");
+            reshard::fail(errc::unsupported, place_text(file_, text_, index),
+                          ": aoa_config_reverse is not supported in a program's text; remove this "
+                          "member, and reverse the program when you run it "
+                          "(reshard convert --reverse)");
     }
 
     void list() {
         if (has_list_)
-            fail_at(at_, "one list of statements");
+            fail_at(at_, "only one list of statements");
         has_list_ = true;
         expect("[", "'['");
         elements("]", [this] {
@@ -174,7 +173,7 @@ private:
             return from_code(index);
         std::size_t const which = at_ < text_.size() ? names.find(text_[at_++]) : names.npos;
         if (which == names.npos)
-            fail_at(index, "an escape of JSON");
+            fail_at(index, "a JSON escape");
         return std::string(1, values[which]);
     }
 
@@ -186,7 +185,7 @@ private:
         bool const is_read =
             digits.size() == 4 && std::from_chars(digits.data(), end, code, 16).ptr == end;
         if (!is_read || (code >= 0xd800 && code < 0xe000))
-            fail_at(index, "an escape of one character, as \\u0041");
+            fail_at(index, "an escape of one character, as in \\u0041");
         at_ += 5;
         auto const byte = [](unsigned bits) { return static_cast<char>(bits); };
         if (code < 0x80)

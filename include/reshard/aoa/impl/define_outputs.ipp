@@ -148,11 +148,11 @@ private:
         key_id const id = in_.source.find(key);
         binding const* const bound = in_.names.find(parameter);
         if (bound && bound->is_removed)
-            fail(errc::unknown_key, "the target wants '", key, "', and the program removes it");
+            fail(errc::unknown_key, "the target wants '", key, "', but the program removes it");
         any_parameter(key, in_.suffixes, [&](std::string_view of, state_suffix const&) {
             if (is_removed(of))
-                fail(errc::unknown_key, "the target wants '", key, "', and the program removes '",
-                     of, "', whose state it is");
+                fail(errc::unknown_key, "the target wants '", key,
+                     "', but the program removes its parameter '", of, "'");
             return false;
         });
         if (id == source_names::none) {
@@ -170,7 +170,7 @@ private:
         value.for_each_source([&](key_id id) {
             if (in_.source.is_stand_in(id))
                 fail(errc::unknown_key, "'", key, "' is made of '", in_.source.parameter(id),
-                     "', of which the source has only the state");
+                     "', but the source has only the state of that tensor");
         });
         return value.tensor;
     }
@@ -183,12 +183,12 @@ private:
     void define(catalog_entry const& wanted, expression value) {
         if (value.shape != wanted.shape)
             fail(errc::shape_mismatch, "'", wanted.key, "' has the shape ", value.shape,
-                 ", and the target wants ", wanted.shape);
+                 ", but the target wants ", wanted.shape);
         bool const widens =
             in_.options.policy == dtype_policy::widen && is_lossless(value.dtype, wanted.dtype);
         if (value.dtype != wanted.dtype && !widens)
             fail(errc::dtype_mismatch, "'", wanted.key, "' is ", value.dtype,
-                 ", and the target wants ", wanted.dtype, cast_advice(wanted, value.dtype));
+                 ", but the target wants ", wanted.dtype, cast_advice(wanted, value.dtype));
         in_.result.map.define(wanted.key, value.dtype == wanted.dtype ? std::move(value)
                                                                       : cast(value, wanted.dtype));
     }
@@ -196,7 +196,7 @@ private:
     /// Advice on a tensor of type `type` if the target has another type for it.
     std::string cast_advice(catalog_entry const& wanted, data_type type) const {
         if (followed(wanted.key))
-            return "; state keeps the type that it has in the source, so the target has to want " +
+            return "; state keeps the type that it has in the source, so the target must want " +
                    std::string(reshard::name(type));
         if (!is_castable(type, wanted.dtype))
             return {};

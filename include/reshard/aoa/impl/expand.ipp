@@ -177,8 +177,8 @@ inline void warn_of_joined(macro_context& context, vector<statement> const& stat
         if (text_span const where = statements[i].where;
             where.last > where.first && where.first == statements[i - 1].where.last)
             context.warn(statements[i], "joined", {},
-                         "this statement shares a line with another one, as if a comma was missing "
-                         "in a list of texts; write it on its own line");
+                         "this statement is on the same line as the one before it; write it on its "
+                         "own line (in a list of strings, a comma may be missing)");
 }
 
 /// Applies all macros in order, each to the results of the macro before it.

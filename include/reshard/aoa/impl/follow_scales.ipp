@@ -66,9 +66,10 @@ private:
                 if (auto const text = in_.code.find(in_.source.entry(element).key))
                     in_.names[text_name(*text)].source_value = element;
         } catch (error const& problem) {
-            in_.report(problem.code(), {severity::error, std::string(reshard::name(problem.code())),
-                                        key, words("'", key, "' cannot follow: ", problem.what()),
-                                        bound.where, bound.origin});
+            in_.report(problem.code(),
+                       {severity::error, std::string(reshard::name(problem.code())), key,
+                        words("'", key, "' cannot follow its tensor: ", problem.what()),
+                        bound.where, bound.origin});
         }
     }
 
@@ -89,7 +90,7 @@ private:
         });
         if (!keys.empty() && !without.empty())
             fail(errc::unknown_key, "'", without, "' has no '", pattern.scales.with("*"),
-                 "', and another one of its tensors has '", with, "'");
+                 "', but another tensor that it is joined with has '", with, "'");
         return keys;
     }
 
@@ -109,7 +110,7 @@ private:
             if (!form)
                 fail(errc::shape_mismatch, "'", scales.key, "' of shape ", scales.shape,
                      " does not fit '", from.key, "' of shape ", from.shape,
-                     "; say by blocks=\"[...]\" how many elements have one scale");
+                     "; write blocks=\"[...]\" to say how many elements share one scale");
             return scale_source{number, scales.dtype, from.shape, *form};
         };
         scale_source const first = source_of(value.first_source());

@@ -72,8 +72,8 @@ RESHARD_DECL void check_fused_again(lower_context const& context, statement cons
             errc::bad_macro,
             words("'", shown_name(context.code, statement, called), "' is interleaved in ",
                   counted(tensor.blocks, "part"), " along axis ", tensor.axis, " (", tensor.macro,
-                  "), and ", macro,
-                  " takes it as one tensor, and the order of its parts would be lost; fuse all of "
+                  "), but ", macro,
+                  " takes it as one tensor, which would lose the order of its parts; fuse all of "
                   "them in one statement, or take it apart first"),
             called.where, shown_key(context.code, statement, called)};
     }

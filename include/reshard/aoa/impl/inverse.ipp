@@ -152,7 +152,7 @@ inline void refuse_smaller(attribute_step const& step) {
     for (std::size_t axis = 0; axis < before.size(); ++axis)
         if (after[axis] < before[axis])
             throw statement_error{errc::not_invertible,
-                                  words(step.applied->word, " leaves ", after[axis], " of the ",
+                                  words(step.applied->word, " keeps only ", after[axis], " of the ",
                                         counted(before[axis], "element"), " along axis ", axis),
                                   step.applied->where};
 }

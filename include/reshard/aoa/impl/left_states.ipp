@@ -283,8 +283,8 @@ RESHARD_DECL void warn_left_states(lower_context& context) {
          "left_state",
          first,
          words("'", first, "' ", kept, ", but the program changes '", parameter,
-               "': if they are its optimizer state, they do not follow it; write statements for "
-               "them too, or remove them:  ",
+               "'; if this is its optimizer state, write statements for it too, or "
+               "remove it:  ",
                first, " -> _"),
          {},
          0});

@@ -96,7 +96,7 @@ RESHARD_DECL void relate_copies(lower_context& context) {
 
 [[noreturn]] inline void refuse_copy(errc code, std::string const& key, std::string const& first,
                                      attribute const& by, std::string const& why) {
-    throw statement_error{code, words("'", key, "' is to be a copy of '", first, "', ", why),
+    throw statement_error{code, words("'", key, "' is declared as a copy of '", first, "', ", why),
                           by.where, key};
 }
 
@@ -109,10 +109,10 @@ inline void relate_equal(lower_context& context, std::string const& key, std::st
     catalog_entry const &a = context.source.entry(removed), &b = context.source.entry(kept);
     if (a.shape != b.shape)
         refuse_copy(errc::shape_mismatch, key, first, by,
-                    words("but has the shape ", a.shape, ", and not ", b.shape));
+                    words("but has the shape ", a.shape, ", not ", b.shape));
     if (a.dtype != b.dtype)
         refuse_copy(errc::dtype_mismatch, key, first, by,
-                    words("but is ", a.dtype, ", and not ", b.dtype));
+                    words("but is ", a.dtype, ", not ", b.dtype));
     context.result.map.relate({relation::kind::copy, first, key});
 }
 
@@ -178,8 +178,8 @@ RESHARD_DECL void warn_plain_concats(lower_context& context) {
             {severity::warning, "plain_concat", output.key,
              words("'", output.key, "' has ", is_qkv ? "three" : "two",
                    " tensors one after the other along axis ", *axis,
-                   ", and the target cuts it there into ", wanted->parts[*axis],
-                   " parts, so that a rank has a part of one and not of the others; write ",
+                   ", but the target cuts it there into ", wanted->parts[*axis],
+                   " parts, so that a rank would not get a share of each tensor; write ",
                    is_qkv ? "fused_qkv (or fused_qkv_old) with its numbers of heads" : "fused_ffn",
                    ", axis=", *axis, " if these are tensor-parallel parts"),
              bound->where, bound->origin});

@@ -270,7 +270,7 @@ RESHARD_DECL void lower_context::warn_overwritten(statement const& statement,
     drop(bound_again, true);
     result.findings.push_back(
         {severity::warning, "overwritten", key,
-         "'" + key + "' is made again, and nothing reads the result of the statement at " +
+         "'" + key + "' is made again before anything reads the result of the statement at " +
              place_text(code, bound.where) + "; give one of the two another name",
          bound_again.where, statement.origin});
 }
@@ -286,7 +286,7 @@ RESHARD_DECL void lower_context::warn_replaced() {
         result.findings.push_back(
             {severity::warning, "replaced", key,
              "'" + key +
-                 "' is made here, and nothing has read the source's tensor of that name, which "
+                 "' is made here, but nothing has read the source's tensor of that name, so it "
                  "is lost",
              bound.where, bound.origin});
     }

@@ -30,7 +30,7 @@ RESHARD_DECL std::string missing_makers::advice(std::string_view parameter) {
         });
     if (maker)
         return "the statement at " + place_text(code_, maker->where) +
-               " would make it, and its placeholders match nothing";
+               " would make it, but its placeholders match nothing";
     std::string const add = "write  _ -> " + quoted_name(parameter) + "  if it has no source";
     std::size_t const count = code_.unmatched().size();
     if (count == 0)

@@ -97,7 +97,7 @@ RESHARD_DECL std::size_t axis_in(attribute const& attribute, expression const& t
     auto const ndim = static_cast<index_t>(tensor.ndim());
     index_t const axis = written < 0 ? written + ndim : written;
     if (axis < 0 || axis >= ndim)
-        fail(errc::shape_mismatch, "axis ", written, " of a tensor of ",
+        fail(errc::shape_mismatch, "axis ", written, " is out of range for a tensor of ",
              counted(tensor.ndim(), "axis"), ", shape ", tensor.shape);
     return static_cast<std::size_t>(axis);
 }
@@ -140,9 +140,9 @@ inline index_vector filled_in(vector<std::optional<index_t>> const& extents, ind
     index_t const product = element_count(said);
     if (extents.size() > said.size() && (product == 0 || count % product != 0))
         throw statement_error{errc::shape_mismatch,
-                              words(counted(count, "element"), count == 1 ? " does" : " do",
-                                    " not divide by the ", product, " of the extents ", said,
-                                    ", so '*' has no value"),
+                              words(counted(count, "element"), count == 1 ? " is" : " are",
+                                    " not divisible by ", product, ", the product of the extents ",
+                                    said, ", so '*' has no value"),
                               attribute.where};
     for (std::optional<index_t> const extent : extents)
         shape.push_back(extent ? *extent : count / product);
@@ -222,7 +222,7 @@ RESHARD_DECL void operation::join(vector<attribute> const& list, std::size_t i) 
     if (!is_concat_ && result_count_ == 1)
         return remark("no_effect", operand_name(0),
                       "axis=" + std::to_string(std::get<index_t>(current_attribute.value)) +
-                          " has no effect on a statement of one tensor to one");
+                          " has no effect in a statement with one tensor on each side");
     auto const about = [&] { return is_concat_ ? result_name(0) : operand_name(0); };
     at(current_attribute, is_concat_ ? "concat into" : "split of", about, [&] {
         std::size_t const axis = axis_in(current_attribute, *values_[0]);
@@ -290,7 +290,7 @@ RESHARD_DECL void operation::check_extents(attribute const& sizes, std::size_t a
         if (axis < shape.size() && shape[axis] != numbers[i])
             throw statement_error{errc::shape_mismatch,
                                   words("'", operand_name(i), "' has the extent ", shape[axis],
-                                        " along axis ", axis, ", and its size is to be ",
+                                        " along axis ", axis, ", but its size is given as ",
                                         numbers[i]),
                                   sizes.where};
     }
@@ -331,7 +331,7 @@ RESHARD_DECL void operation::remark_other_types(data_type dtype) {
     auto const more = std::count_if(first + 1, values_.end(), differs);
     std::string const key = value_name(static_cast<std::size_t>(first - values_.begin()));
     remark("other_dtype", key,
-           "src_dtype is " + std::string(reshard::name(dtype)) + ", and '" + key + "' is " +
+           "src_dtype is " + std::string(reshard::name(dtype)) + ", but '" + key + "' is " +
                std::string(reshard::name((*first)->dtype)) +
                (more > 0 ? "; others that differ: " + std::to_string(more) : ""));
 }

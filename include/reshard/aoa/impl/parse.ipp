@@ -69,7 +69,7 @@ inline std::string value_advice(std::string_view before, std::string_view remain
         value = remainder.substr(0, remainder.find(']') + 1);
     bool const is_number = remainder.starts_with('-') || (!value.empty() && value[0] <= '9');
     if (attribute_word && attribute_word->value == value_kind::number && is_number)
-        return "; an integer has 64 bits";
+        return "; integers must fit in 64 bits";
     if (attribute_word && attribute_word->value == value_kind::number)
         return "; " + word + " takes an integer, as in " + word + "=1";
     if (value.empty() || value.size() > 60)
@@ -98,7 +98,7 @@ inline std::string habit_advice(std::string_view before, std::string_view remain
         return "; a statement ends with its line, without ';'";
     if (!is_apart && begins_with(remainder, {"{", "<", "%"}))
         return "; to match every number, write a placeholder, as in l.$LAYER_ID.w; to list some, "
-               "a range, as in w[0:4]";
+               "write a range, as in w[0:4]";
     return {};
 }
 
@@ -129,7 +129,7 @@ inline std::string name_advice(std::string_view before, std::string_view remaind
         remainder.substr(0, remainder.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
     if (is_reserved(word))
         return "; '" + std::string(word) +
-               "' is a word of the language, a tensor of that name is written in quotes";
+               "' is a reserved word; a tensor of that name is written in quotes";
     if (remainder.starts_with('"') || remainder.starts_with('\''))
         return "; is the quote closed?";
     if (remainder.starts_with('[') && before.ends_with("^T"))
@@ -137,7 +137,7 @@ inline std::string name_advice(std::string_view before, std::string_view remaind
     bool const in_name =
         !before.empty() && std::string_view(" \t\r\n,").find(before.back()) == before.npos;
     if (begins_with(remainder, {"-", "/", ":", "@", "+", "\\"}) && in_name)
-        return "; a name with other characters than letters, digits, '.' and '_' is written in "
+        return "; a name with characters other than letters, digits, '.' and '_' is written in "
                "quotes";
     return {};
 }

@@ -114,7 +114,7 @@ private:
         index_t const index = axis < 0 ? axis + ndim : axis;
         if (index < 0 || index >= ndim)
             throw statement_error{errc::shape_mismatch,
-                                  words("axis ", axis, " of a tensor of ",
+                                  words("axis ", axis, " is out of range for a tensor of ",
                                         counted(shape.size(), "axis"), ", shape ", shape),
                                   {}};
         return static_cast<std::size_t>(index);
@@ -159,7 +159,7 @@ private:
                                         counted(remainder, "element"), " along axis ", axis,
                                         remainder == 1 ? " is left for " : " are left for ",
                                         counted(open, "tensor"),
-                                        "; give a target, which has their sizes"),
+                                        "; give a target that has their sizes"),
                                   {}};
         open_operands result{{}, open > 1};
         for (auto const& extent : extents) {

@@ -61,7 +61,7 @@ inline void add_errors(reversal& result, vector<finding> findings) {
             continue;
         result.first_error = errc::not_invertible;
         finding.code = reshard::name(errc::not_invertible);
-        finding.message = "the other way round, " + finding.message;
+        finding.message = "in the reverse program, " + finding.message;
         result.findings.push_back(std::move(finding));
     }
 }
@@ -217,9 +217,8 @@ private:
         }
         lose(entry, by,
              removed != none ? "this statement removes it (option allow_removed)"
-                             : "nothing reads it, and '" + entry.key +
-                                   "' of the target is what this statement makes (option "
-                                   "allow_removed)");
+                             : "nothing reads it, and this statement makes the tensor '" +
+                                   entry.key + "' of the target instead (option allow_removed)");
     }
 
     void note(statement const& statement, std::string key, std::string message) {
@@ -274,8 +273,8 @@ private:
                  "nothing is recovered from '" + key +
                      "': all of its elements are recovered from elsewhere" +
                      (kept.empty() ? ""
-                                   : "; it has to equal '" + kept +
-                                         "', which shows only when the program runs (option "
+                                   : "; it must equal '" + kept +
+                                         "', which is checked only when the program runs (option "
                                          "take_first)"));
         if (kept.empty())
             reverse_statement_.add_bare(text_name(id), {}, statement);

@@ -99,7 +99,7 @@ inline void check_fused_cut(program const& code, statement const& statement,
         throw statement_error{errc::shape_mismatch,
                               words(macro, " cuts '", shown_name(code, statement, cut),
                                     "' along axis ", axis, " into sizes that sum to ", sum,
-                                    ", and the extent there is ", extent),
+                                    ", but the extent there is ", extent),
                               cut.where, shown_key(code, statement, cut)};
     }
     if (extent % static_cast<index_t>(statement.right) == 0)
@@ -107,7 +107,7 @@ inline void check_fused_cut(program const& code, statement const& statement,
     throw statement_error{errc::shape_mismatch,
                           words(macro, " cuts '", shown_name(code, statement, cut), "' along axis ",
                                 axis, " into ", statement.right,
-                                " equal parts, and the extent there is ", extent),
+                                " equal parts, but the extent there is ", extent),
                           cut.where, shown_key(code, statement, cut)};
 }
 

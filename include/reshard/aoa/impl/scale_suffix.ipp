@@ -222,7 +222,7 @@ inline std::string unmatched_ending(std::string_view ending, catalog const& sour
     if (match == source.end())
         return text;
     std::string const names = pattern_of_scales(match->key, source);
-    return text + words(": '", match->key, "' ends so, and '",
+    return text + words(": '", match->key, "' has that ending, but '",
                         match->key.substr(0, match->key.size() - ending.size()),
                         "' is missing; name both, as in scales=\"",
                         names.empty() ? words("*.weight => *", ending) : names, '"');
@@ -257,7 +257,7 @@ RESHARD_DECL void scale_places::check_matched(vector<attribute> const& list,
     auto const fault = std::ranges::find_if_not(faults, &std::string::empty);
     if (fault != faults.end())
         throw statement_error{errc::unknown_key,
-                              *fault + "; write ? at its end if the source need not have any",
+                              *fault + "; append ? to it if the source need not have any",
                               by->where};
 }
 
@@ -269,13 +269,13 @@ RESHARD_DECL void check_scales(vector<attribute> const& list, vector<state_suffi
     auto const match = std::ranges::find(suffixes, said->suffix, &state_suffix::suffix);
     if (match == suffixes.end())
         throw statement_error{errc::limit_exceeded,
-                              words("a program has at most ", max_scale_endings,
-                                    " scale suffixes, and '", said->suffix, "' is one more"),
+                              words("a program can have at most ", max_scale_endings,
+                                    " scale suffixes; '", said->suffix, "' is one too many"),
                               find_attribute(list, "scales")->where};
     if (*match != *said)
         throw statement_error{
             errc::syntax,
-            words("keys that end in '", said->suffix, "' are ",
+            words("keys that end in '", said->suffix, "' are already ",
                   match->block.empty()
                       ? "optimizer state"
                       : "scales of blocks of " + to_string(match->block) + places.text(*match)),

@@ -17,9 +17,9 @@ RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const&
     index_vector const block = block_in(tensor.shape.size(), said);
     if (block.size() != tensor.shape.size())
         fail(errc::shape_mismatch, "'", tensor.key, "' has ", counted(tensor.shape.size(), "axis"),
-             ", shape ", tensor.shape, ", and a block ", block, " has ", block.size());
+             ", shape ", tensor.shape, ", but a block ", block, " has ", block.size());
     if (scales.shape != scale_counts(tensor.shape, {block}))
-        fail(errc::shape_mismatch, "'", scales.key, "' has the shape ", scales.shape, ", and '",
+        fail(errc::shape_mismatch, "'", scales.key, "' has the shape ", scales.shape, ", but '",
              tensor.key, "' of shape ", tensor.shape, " has ", scale_counts(tensor.shape, {block}),
              " blocks of ", block);
 }
@@ -41,7 +41,7 @@ inline key_id state_source(source_names const& source, key_id parameter, state_s
         check_scales(source.entry(parameter), source.entry(id), state.block);
     else if (!state.scalar && found_shape != shape)
         fail(errc::shape_mismatch, "'", wanted, "' has the shape ", found_shape,
-             ", and its parameter has ", shape);
+             ", but its parameter has ", shape);
     return id;
 }
 
@@ -49,8 +49,8 @@ inline key_id state_source(source_names const& source, key_id parameter, state_s
 inline void check_state_type(catalog_entry const& entry, catalog_entry const& first,
                              std::string const& key) {
     if (entry.dtype != first.dtype)
-        fail(errc::dtype_mismatch, "'", entry.key, "' is ", entry.dtype, ", and '", first.key,
-             "', which makes up '", key, "' too, is ", first.dtype);
+        fail(errc::dtype_mismatch, "'", entry.key, "' is ", entry.dtype, ", but '", first.key,
+             "', from which '", key, "' is also made, is ", first.dtype);
 }
 
 /// A copy of the piece that reads the state instead of the parameter.
@@ -77,7 +77,7 @@ inline expression scales_of(source_names const& source, expression const& tensor
                 id, source.entry(id).dtype, of.shape, {block_in(of.shape.size(), state.block)}};
         });
     } catch (error const& problem) {
-        fail(problem.code(), "'", key, "' cannot follow: ", problem.what());
+        fail(problem.code(), "'", key, "' cannot follow its tensor: ", problem.what());
     }
 }
 
@@ -191,8 +191,9 @@ RESHARD_DECL void relate_numbers(lower_context& context, bound_value const& para
         }
         if (entry.dtype != first->dtype || entry.shape != first->shape)
             fail(entry.dtype != first->dtype ? errc::dtype_mismatch : errc::shape_mismatch, "'",
-                 entry.key, "' is ", entry.dtype, ' ', entry.shape, ", and '", first->key,
-                 "', whose parameter is joined with it, is ", first->dtype, ' ', first->shape);
+                 entry.key, "' is ", entry.dtype, ' ', entry.shape, ", but '", first->key,
+                 "', whose parameter is joined with its parameter, is ", first->dtype, ' ',
+                 first->shape);
         context.result.map.relate({relation::kind::number, first->key, entry.key});
     });
 }

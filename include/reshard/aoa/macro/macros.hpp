@@ -119,7 +119,7 @@ RESHARD_DECL void expand_array(macro_context& context, statement const& current_
 /// Replaces each name with `*` by the keys that have a number in place of `*`, in numeric order. On
 /// the left of the arrow they are keys of the source or, if none matches, names that earlier
 /// statements make; on the right they are keys of the target. `e.*.w -> _` removes each of the
-/// keys, `_ -> e.*.w` adds each.
+/// keys, and `_ -> e.*.w` adds each of them.
 ///
 /// Findings: errc::bad_macro for two stars, a star with `^T`, or a star on the right without a
 /// target; errc::unknown_key if no key matches.

@@ -91,7 +91,7 @@ struct pattern_piece {
     std::optional<std::size_t> capture; ///< the index of the number in a match, if it is captured
 };
 
-/// A name with open numbers. There is text between each two of them, so a match is unique.
+/// A name with open numbers. There is text between any two of them, so a match is unique.
 struct key_pattern {
     vector<pattern_piece> pieces;
     std::size_t captures = 0;
@@ -120,8 +120,9 @@ key_pattern make_key_pattern(vector<segment> const& segments, auto const& captur
         if (segment.kind == segment::kind_type::array)
             last.text += '_';
         if (result.pieces.size() > 1 && digits_at(last.text, 0) == last.text.size())
-            throw statement_error{
-                errc::bad_macro, "two open numbers with nothing but digits between them", {}};
+            throw statement_error{errc::bad_macro,
+                                  "two placeholders with only digits between them are ambiguous",
+                                  {}};
         last.has_number = true;
         last.capture = capture_of(segment);
         result.captures += last.capture.has_value();

@@ -30,8 +30,8 @@ RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& w
                              options const& options) {
     reshard::detail::check_memory({&have.tensors, 1}, {&want.tensors, 1});
     if (!options.needs.empty())
-        fail(errc::usage, "options.needs has ", options.needs.size(),
-             " entries, and a redistribution looks at none; give them to a load or a save");
+        fail(errc::usage, "options.needs of size ", options.needs.size(),
+             " is not used by a redistribution; pass it to a load or a save");
     if (options.memory)
         options.memory.steps->check(have, want, options);
 }

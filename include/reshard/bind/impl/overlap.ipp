@@ -30,10 +30,10 @@ inline void check_pair(const_local_shard const& source, local_shard const& targe
     check(target);
     shard_descriptor const &from = source.descriptor, &to = target.descriptor;
     if (from.global_shape != to.global_shape)
-        fail(errc::shape_mismatch, "'", from.key, "' has the shape ", from.global_shape, ", and '",
-             to.key, "' ", to.global_shape);
+        fail(errc::shape_mismatch, "'", from.key, "' has the shape ", from.global_shape, ", but '",
+             to.key, "' has ", to.global_shape);
     if (from.dtype != to.dtype)
-        fail(errc::dtype_mismatch, "'", from.key, "' is ", from.dtype, ", and '", to.key, "' ",
+        fail(errc::dtype_mismatch, "'", from.key, "' is ", from.dtype, ", but '", to.key, "' is ",
              to.dtype);
     if (may_share_memory(source.tensor, target.tensor))
         fail(errc::memory_overlap, "'", from.key, "' ", from.region, " and '", to.key, "' ",
@@ -189,7 +189,7 @@ RESHARD_DECL void check_twins(const_state_dict const& source) {
         if (places[i - 1].first == places[i].first && shard == other.descriptor &&
             differ(tensor, other.tensor))
             fail(errc::overlap, "'", shard.key, "' ", shard.region,
-                 " was added twice, at different addresses, with different elements: give each "
+                 " was added twice, at different addresses, with different elements; give each "
                  "tensor its own key");
     }
 }

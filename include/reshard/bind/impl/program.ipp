@@ -66,8 +66,8 @@ inline mapping mapping_of_others(any_group const& ranks, vector<std::uint8_t> co
         if (has[static_cast<std::size_t>(ranks.rank())] &&
             digest_of_program(new_mapping) != digest_of_program(mapping_of_first))
             fail(errc::ranks_disagree, "rank ", first, " and rank ", ranks.rank(),
-                 " have programs that make different mappings; every rank that has one must have "
-                 "the same");
+                 " have programs that make different mappings; every rank that has a program must "
+                 "have the same one");
     });
     return mapping_of_first;
 }

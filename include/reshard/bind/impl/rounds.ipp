@@ -139,7 +139,7 @@ public:
     void run() override {
         if (std::exchange(has_run_, true) && memory_.release)
             fail(errc::usage, "this job has released its ", have_.size(),
-                 " source tensors; prepare another one");
+                 " source tensors; prepare a new one");
         const_state_dict live = have_;
         state_dict filled;
         for (std::size_t i = 0; i < planned_.plans.size(); ++i) {
@@ -203,7 +203,7 @@ inline void check_rounds(source_tensors const& have, target_tensors const& want,
     if (have.arena || want.arena)
         fail(errc::usage, "a redistribution in rounds moves ",
              counted(have.tensors.size(), "source"),
-             " in messages; leave the arena out, or options.memory");
+             " in messages; omit the arena or options.memory");
     if (options.cache)
         fail(errc::usage, "plans of rounds cannot be cached; omit options.cache or options.memory");
 }
@@ -233,7 +233,7 @@ rounds(index_t budget, std::function<state_dict(vector<std::string> const& keys)
     static constexpr detail::round_steps steps{detail::check_rounds, detail::prepare_rounds};
     if (!allocate)
         fail(errc::usage, "rounds within ", budget,
-             " bytes need a function that allocates the targets of a round; give one");
+             " bytes need a function that allocates the targets of a round; pass one");
     return {budget, std::move(allocate), std::move(release), &steps};
 }
 

@@ -134,7 +134,7 @@ void check_typed_side(side<View> const& side, layout const& layout, std::string_
                       holder_t ranks) {
     if (side.layout)
         fail(errc::usage, "a typed plan has a layout of the ", noun,
-             ", but the call gives another one; omit that");
+             ", but the call gives another one; omit it");
     if (layout.holders > ranks)
         fail(errc::bad_layout, "the layout of the ", noun, " is for ", layout.holders,
              " ranks, and the group has ", ranks);

@@ -84,10 +84,10 @@ private:
 
     [[noreturn]] void refuse(std::size_t axis) const {
         index_t const block = from_.form.block[axis];
-        fail(errc::unsupported, "a reshape makes axis ", axis,
-             " of the source a part of other axes",
-             block > 1 ? words(", and parts its blocks of ", block, ", which have one scale each")
-                       : std::string(", and its elements have several scales, or share one"),
+        fail(errc::unsupported, "a reshape splits or merges axis ", axis, " of the source",
+             block > 1
+                 ? words(", and breaks up its blocks of ", block, ", which have one scale each")
+                 : std::string(", whose elements have several scales, or share one"),
              "; reshape other axes, or between blocks, or dequantise the model first");
     }
 
@@ -250,8 +250,8 @@ RESHARD_DECL void add_scales(piece_list& pieces, piece const& p, block_form cons
             return;
         if (intersect(pieces.target_box(i), p.target_box()))
             fail(errc::overlap,
-                 "tensors with different scales cannot be combined along an axis along which "
-                 "scales are not cut");
+                 "tensors with different scales cannot be combined along an axis that has only "
+                 "one scale");
     }
     pieces.push_back(p);
 }

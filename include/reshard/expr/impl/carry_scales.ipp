@@ -79,7 +79,7 @@ private:
                       "' has stored values of ", p.stored, " with scales, '",
                       key_of(scaled.front()->scales),
                       "', which a cast does not apply; omit the data type, or dequantise the "
-                      "model before"));
+                      "model first"));
             return true;
         }
         return false;
@@ -125,7 +125,7 @@ private:
         if (!are_numbers)
             return refuse(output, scales, problem.code(), problem.what());
         if (!in_.are_in_order(output, scales, rule))
-            return refuse(output, scales, problem.code(), "these are in another order");
+            return refuse(output, scales, problem.code(), "they are in another order");
         relate_as_whole(output, scales);
     }
 
@@ -211,7 +211,7 @@ private:
                         found_scales const& scaled, bool is_whole) {
         std::string const &tensor = key_of(scaled.tensor), &scales = key_of(scaled.scales);
         auto const& outputs = outputs_of(in_.number_of(scaled.scales));
-        std::string text = words("'", output.key, "' has elements of '", tensor, "', and "), by;
+        std::string text = words("'", output.key, "' has elements of '", tensor, "', but "), by;
         if (outputs.empty())
             text += rule.is_aside ? "no output has '" + scales + "', which belongs to them"
                                   : "no output has their scales '" + scales + "'";
@@ -226,8 +226,8 @@ private:
         else if (is_error)
             by = advice(output.key, rule, tensor, scales);
         else
-            text += "; '" + scales + "' applies to that tensor only; write one for '" + output.key +
-                    "', or remove it";
+            text += "; '" + scales + "' applies only to that tensor; make scales for '" +
+                    output.key + "', or remove them";
         auto const own = with_ending(output.key, rule.tensor, rule.scales);
         findings_.push_back({is_error ? severity::error : severity::warning,
                              outputs.empty() ? errc::unknown_key : errc::bad_layout, output.key,
@@ -259,8 +259,9 @@ private:
         index_vector const shape(scales.value.shape), wanted(expected.scales.shape);
         auto form = with_axes_of(expected.form, output.value.shape, shape);
         if (!form || !is_made_as(reshape(expected.scales, shape), scales.value, program_.sources()))
-            fail(errc::bad_layout, "these are ", shape, ", or in another order; they have to be ",
-                 wanted, ", and to follow as the elements do");
+            fail(errc::bad_layout, "they have the shape ", shape,
+                 ", or another order; they must have the shape ", wanted,
+                 " and the order of the elements");
         return *std::move(form);
     }
 
@@ -280,10 +281,12 @@ private:
                                           mapping_output const& scales, block_form const& form) {
         index_vector const shape(output.value.shape), extents(scales.value.shape);
         index_vector const clear = scales_of_all_axes(form, shape);
-        fail(errc::bad_layout, "a reader would apply ", extents, " to other elements of ", shape,
+        fail(errc::bad_layout, "a reader would apply scales of shape ", extents,
+             " to the wrong elements of ", shape,
              clear == extents
-                 ? std::string("; say the extents of a block in quantization_config of config.json "
-                               "beside the source")
+                 ? std::string(
+                       "; give the extents of a block in quantization_config of the config.json "
+                       "beside the source")
                  : words("; add  ", scales.key, " -> ", scales.key, ", reshape=\"", clear, '"'));
     }
 

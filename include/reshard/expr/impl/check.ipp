@@ -131,11 +131,11 @@ private:
             else if (entry->shape != wanted.shape)
                 add(errc::shape_mismatch, key,
                     words("'", key, "' has the shape ", entry->shape,
-                          " in the source, and the mapping was made for ", wanted.shape));
+                          " in the source, but the mapping was made for ", wanted.shape));
             else if (entry->dtype != wanted.dtype)
                 add(errc::dtype_mismatch, key,
                     words("'", key, "' is ", entry->dtype,
-                          " in the source, and the mapping was made for ", wanted.dtype));
+                          " in the source, but the mapping was made for ", wanted.dtype));
         }
     }
 
@@ -159,11 +159,11 @@ private:
     void check_target(catalog_entry const& wanted, expression const& value) {
         if (value.shape != wanted.shape)
             add(errc::shape_mismatch, wanted.key,
-                words("'", wanted.key, "' has the shape ", value.shape, ", and the target wants ",
+                words("'", wanted.key, "' has the shape ", value.shape, ", but the target wants ",
                       wanted.shape));
         else if (value.dtype != wanted.dtype)
             add(errc::dtype_mismatch, wanted.key,
-                words("'", wanted.key, "' is ", value.dtype, ", and the target wants ",
+                words("'", wanted.key, "' is ", value.dtype, ", but the target wants ",
                       wanted.dtype));
     }
 
@@ -182,7 +182,7 @@ private:
             for (mapping_output const& output : map_.outputs())
                 if (!target_->find(output.key))
                     note("not_wanted", output.key,
-                         "'" + output.key + "' is made, and the target does not want it");
+                         "'" + output.key + "' is made, but the target does not want it");
     }
 
     mapping const& map_;

@@ -215,7 +215,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
         auto const sizes = member_sizes(tensor, fused.shape[axis]);
         if (sizes.empty() || tensor.blocks >= too_many_blocks)
             fail(errc::bad_layout, fused_text_of(key, fused.shape, tensor),
-                 ", and the target does not cut it, and its note (", tensor.macro,
+                 ", the target does not cut it, and its note (", tensor.macro,
                  ") does not give the sizes of its tensors; give a layout that cuts it into ",
                  tensor.blocks, ", or write it as it is (cut_fused)");
         for (relation const& relation : related.relations())
@@ -331,7 +331,7 @@ inline std::map<key_id, fused_tensor const*> fused_sources_of(mapping_output con
     return found_tensors;
 }
 
-/// Describes the first output whose macro interleaves a fused source tensor as if this were a plain
+/// Describes the first output whose macro interleaves a fused source tensor as if it were a plain
 /// one, so that the facts about the source are lost; std::nullopt if no macro does so.
 inline std::optional<std::string> find_fused_again(mapping const& program,
                                                    fused_tensors const& tensors) {
@@ -344,9 +344,9 @@ inline std::optional<std::string> find_fused_again(mapping const& program,
             mapping_source const from = program.sources()[id];
             if (fuses_again(output->value, result, id, from.shape, *fused_source)) {
                 std::string const name(from.key);
-                return fused_text_of(name, from.shape, *fused_source) + ", and '" + key +
+                return fused_text_of(name, from.shape, *fused_source) + ", but '" + key +
                        "' is made of it by  " + result.macro +
-                       "  as one tensor, and the order of its parts would be lost; take it apart "
+                       "  as one tensor, which would lose the order of its parts; take it apart "
                        "first, with the statement  " +
                        name + " -> " + operands_of(fused_source->macro) + ", " +
                        fused_source->macro;

@@ -103,20 +103,20 @@ inline std::string cut_text(catalog_entry const& wanted, std::size_t axis,
                             std::optional<box> const& box) {
     index_t const parts = wanted.parts[axis];
     if (wanted.is_scattered(axis))
-        return words(", and rank ", wanted.scattered.rank, " of the target holds ",
+        return words(", but rank ", wanted.scattered.rank, " of the target holds ",
                      wanted.scattered.held,
-                     " boxes there, so that ranks would get elements of wrong tensors");
+                     " boxes there, so that ranks would get elements of the wrong tensors");
     bool const is_listed = parts == 1 || wanted.is_even(axis);
     if (box && is_listed && box->shape[axis] * parts != wanted.shape[axis])
-        return words(", and a shard of the target has ", box->shape[axis], " of ",
-                     wanted.shape[axis], " places there, from ", box->offset[axis],
-                     " on, so that ranks would get elements of wrong tensors");
+        return words(", but a shard of the target has ", box->shape[axis], " of ",
+                     wanted.shape[axis], " positions there, from ", box->offset[axis],
+                     " on, so that ranks would get elements of the wrong tensors");
     if (parts == 1)
-        return ", and the target does not cut it there, so that each rank would read the tensors "
+        return ", but the target does not cut it there, so that each rank would read the tensors "
                "interleaved, not one after another";
-    return words(", and the target cuts it there into ", parts,
-                 wanted.is_even(axis) ? "" : " that are not equal",
-                 ", so that ranks would get elements of wrong tensors");
+    return words(", but the target cuts it there into ", parts,
+                 wanted.is_even(axis) ? "" : " unequal parts",
+                 ", so that ranks would get elements of the wrong tensors");
 }
 
 /// The statement that adapts a fused tensor to the target.
@@ -157,7 +157,7 @@ RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
 RESHARD_DECL void check_fused(mapping const& program, layout const& target) {
     if (auto const fault = find_fused_fault(program, target))
         fail(errc::bad_layout, *fault,
-             "; if the parts are put together before they are used, as by FSDP, cut_fused allows "
+             "; if the parts are gathered before they are used, as FSDP does, cut_fused allows "
              "it");
 }
 
@@ -235,11 +235,11 @@ public:
             };
             if (std::ranges::find(elements, fused_source->blocks, blocks) == elements.end())
                 return fused_text_of(sources_.key(id), sources_[id].shape, *fused_source) +
-                       ", and '" + output.key + "' is taken apart as its parameter '" +
+                       ", but '" + output.key + "' is taken apart as its parameter '" +
                        std::string(followed->second) + "', which has " +
                        counted(blocks(elements.front()), "part") +
-                       "; first convert with a layout that cuts both into equally many parts, or "
-                       "cuts neither";
+                       "; first convert with a layout that cuts both into the same number of "
+                       "parts, or cuts neither";
         }
         return std::nullopt;
     }
@@ -365,7 +365,7 @@ inline std::string taken_fault(mapping const& program, fused_sources const& sour
     mapping_source const from = program.sources()[taken.source];
     std::string const key(from.key);
     std::string const text =
-        fused_text_of(key, from.shape, *taken.made) + ", and '" + output + "' ";
+        fused_text_of(key, from.shape, *taken.made) + ", but '" + output + "' ";
     if (taken.is_even())
         return text +
                (taken.crosses

@@ -48,19 +48,19 @@ inline std::optional<piece_fault> find_source_fault(piece const& p, source_list 
                                                        key, "', shape ", source.shape)};
     if (p.stored != source.dtype)
         return piece_fault{errc::dtype_mismatch,
-                           words("takes '", key, "' as ", p.stored, ", and it is ", source.dtype)};
+                           words("takes '", key, "' as ", p.stored, ", but it is ", source.dtype)};
     return std::nullopt;
 }
 
 /// The same for a piece and its target.
 inline std::optional<piece_fault> find_target_fault(piece const& p, expression const& value) {
     if (!lies_in(p.target_box(), value.shape))
-        return piece_fault{errc::shape_mismatch,
-                           words("has the shape ", value.shape, ", and a piece that is ",
-                                 extent_text(p.target_box()))};
+        return piece_fault{
+            errc::shape_mismatch,
+            words("has the shape ", value.shape, ", but a piece is ", extent_text(p.target_box()))};
     data_type const dtype = result(p.stored, p.casts);
     if (dtype != value.dtype)
-        return piece_fault{errc::dtype_mismatch, words("is ", value.dtype, ", and its piece ",
+        return piece_fault{errc::dtype_mismatch, words("is ", value.dtype, ", but its piece ",
                                                        p.target_box(), " is ", dtype)};
     return std::nullopt;
 }
@@ -86,7 +86,7 @@ RESHARD_DECL std::optional<piece_fault> find_piece_fault(mapping_output const& o
     std::optional<piece_fault> fault;
     if (value.pieces.size() > 0 && value.pieces.ndim() != value.ndim())
         fault = {errc::shape_mismatch, words("has ", counted(value.ndim(), "axis"),
-                                             ", and its pieces have ", value.pieces.ndim())};
+                                             ", but its pieces have ", value.pieces.ndim())};
     for (std::size_t i = 0; i < value.pieces.size() && !fault; ++i) {
         fault = find_target_fault(value.pieces[i], value);
         if (!fault)
@@ -195,7 +195,7 @@ RESHARD_DECL std::string describe(loss const& loss, mapping_source const& source
     if (loss.type == loss::kind::rounded)
         return words("is rounded on the way from ", source.dtype, " to ", *loss.dtype);
     if (loss.boxes.size() == 1 && loss.boxes[0] == whole(source.shape))
-        return "is used by no target";
+        return "is not used by any target";
     return words("has elements that no target uses: ", boxes_text(loss), " of ", source.shape);
 }
 

@@ -124,14 +124,14 @@ inline char const* unfit_piece(piece const& part, expression const& output,
     if (!contains(whole(output.shape), part.target_box()))
         return "exceeds the tensor";
     if (result(part.stored, part.casts) != output.dtype)
-        return "has another data type than the tensor";
+        return "does not have the data type of the tensor";
     if (part.source == zero_source)
         return nullptr;
     if (part.source >= sources.size())
         return "has a source that does not exist";
     mapping_source const source = sources[part.source];
     if (source.dtype != part.stored)
-        return "has another data type than its source";
+        return "does not have the data type of its source";
     if (source.shape.size() != part.source_offset.size() ||
         !contains(whole(source.shape), part.source_box()))
         return "exceeds its source";

@@ -130,8 +130,8 @@ public:
             return scales_and_form(output.value, first.form, first.dtype, in_blocks);
         } catch (error const&) {
             fail(errc::overlap,
-                 "its tensors are joined along an axis, and each has one scale for all of that "
-                 "axis; join them along another axis, or dequantise the model before");
+                 "its tensors are joined along an axis, but each has one scale for all of that "
+                 "axis; join them along another axis, or dequantise the model first");
         }
     }
 

@@ -34,8 +34,8 @@ RESHARD_DECL void validate(grid_recipe const& grid) {
     check_tensor("a grid", data_type::u8, grid.shape);
     end_of_holders(grid); // throws if an extent is 0
     if (grid.axes.size() > max_ndim)
-        fail(errc::bad_layout, "it has a grid of ", counted(grid.axes.size(), "axis"), ", of ",
-             max_ndim, " at most");
+        fail(errc::bad_layout, "it has a grid of ", counted(grid.axes.size(), "axis"), "; at most ",
+             max_ndim, " are allowed");
     index_vector extents;
     vector<placement> placements;
     for (std::size_t i = grid.axes.size(); i-- > 0;) {

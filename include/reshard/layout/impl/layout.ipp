@@ -40,7 +40,7 @@ inline void check_apart(vector<flat_grid> const& grids, std::string const& key,
 inline void check_holders(shard_grid const& grid, std::string const& key, holder_t holders) {
     if (index_t const end = end_of_holders(grid.recipe()); end > holders)
         fail(errc::bad_layout, "it has shards of '", key, "' on ", detail::counted(end, "rank"),
-             " of ", holders);
+             ", more than its ", holders);
 }
 
 inline void check_holders(shard_table const& shards, std::string const& key, holder_t holders) {

@@ -23,7 +23,7 @@ RESHARD_DECL strictness strictness_from_name(std::string_view text) {
     for (std::string_view const each_name : names)
         known_names += (known_names.empty() ? "" : ", ") + std::string(each_name);
     fail(errc::usage, "unknown strictness '", text, "'", did_you_mean(text, names),
-         "; expected one of ", known_names);
+         "; choose one of ", known_names);
 }
 
 RESHARD_DECL key_mismatch compare_keys(vector<std::string> wanted, vector<std::string> available) {

@@ -27,7 +27,7 @@ inline std::string digits_of(double number) {
 inline void check_bandwidth(std::string_view way, std::string_view field, double number) {
     if (number != 0 && !(number >= 1 && number <= 1e18))
         fail(errc::bad_layout, way, field, " is ", digits_of(number),
-             "; it must be 0, or from 1 to 1e18 bytes a second");
+             "; it must be 0, or from 1 to 1e18 bytes per second");
 }
 
 /// Longer times would hide the time that bytes take.
@@ -44,7 +44,7 @@ inline void check_speed(std::string_view way, network::speed const& speed) {
     check_seconds(way, ".run_seconds", speed.run_seconds);
     if (speed.rank_bytes_per_second == 0 && speed.node_bytes_per_second == 0)
         fail(errc::bad_layout, way, ".rank_bytes_per_second and ", way,
-             ".node_bytes_per_second are 0; one of them must be greater");
+             ".node_bytes_per_second are 0; one of them must be greater than 0");
 }
 
 } // namespace detail
@@ -61,8 +61,8 @@ RESHARD_DECL void validate(network const& network) {
     detail::check_bandwidth("rack", ".bytes_per_second", network.rack.bytes_per_second);
     detail::check_seconds("rack", ".latency_seconds", network.rack.latency_seconds);
     if (network.rack.nodes > 0 && network.rack.bytes_per_second == 0)
-        fail(errc::bad_layout, "rack.bytes_per_second is 0, and a rack has ",
-             detail::counted(network.rack.nodes, "node"), "; it must be greater, or rack.nodes 0");
+        fail(errc::bad_layout, "rack.bytes_per_second is 0, but a rack has ",
+             detail::counted(network.rack.nodes, "node"), "; set it, or set rack.nodes to 0");
 }
 
 } // namespace reshard

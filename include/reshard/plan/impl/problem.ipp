@@ -77,11 +77,11 @@ inline source_side source_of(mapping_source const& wanted, layout const& source,
     if (index_vector const& shape = source.shape_of(*layout); shape != wanted.shape)
         fail_tensor(errc::shape_mismatch, wanted.key,
                     "has the shape " + to_string(shape) +
-                        " in the source, and the program was made for " + to_string(wanted.shape));
+                        " in the source, but the program was made for " + to_string(wanted.shape));
     if (layout->dtype != wanted.dtype)
         fail_tensor(errc::dtype_mismatch, wanted.key,
                     "is " + std::string(name(layout->dtype)) +
-                        " in the source, and the program was made for " +
+                        " in the source, but the program was made for " +
                         std::string(name(wanted.dtype)));
     return {wanted.key, wanted.dtype, source.shards_of(*layout), layout->spread,
             static_cast<std::uint32_t>(layout - source.tensors.data())};
@@ -104,18 +104,18 @@ inline target_side target_of(layout const& target, tensor_layout const& wanted,
     if (!output)
         fail_tensor(errc::unknown_key, key,
                     "is " + wanted_by_rank(target.shards_of(wanted)) +
-                        ", and neither the program nor the source yields it" +
+                        ", but neither the program nor the source yields it" +
                         did_you_mean_key(key, program.outputs(), &mapping_output::key) +
-                        "; to leave it as it is write '_ -> " + key + "'");
+                        "; to leave it as it is, write '_ -> " + key + "'");
     if (output->value.shape != shape)
         fail_tensor(errc::shape_mismatch, key,
-                    "has the shape " + to_string(shape) + " in the target, and " +
+                    "has the shape " + to_string(shape) + " in the target, but " +
                         std::string(maker_of(program, *output)) + to_string(output->value.shape));
     if (output->value.dtype != wanted.dtype)
         fail_tensor(errc::dtype_mismatch, key,
-                    "is " + std::string(name(wanted.dtype)) + " in the target, and " +
+                    "is " + std::string(name(wanted.dtype)) + " in the target, but " +
                         std::string(maker_of(program, *output)) +
-                        std::string(name(output->value.dtype)) + "; to cast it write '" + key +
+                        std::string(name(output->value.dtype)) + "; to cast it, write '" + key +
                         " -> " + key + ", dtype=\"" + std::string(name(wanted.dtype)) + "\"'");
     return {key,           wanted.dtype, target.shards_of(wanted), &output->value.pieces,
             output->added, wanted.spread};
@@ -237,7 +237,7 @@ inline box hull_of(std::set<box> const& boxes) {
 }
 
 /// The axis along which a holder lacks some of the scales that it wants; the first axis if the
-/// lacking scales are between others.
+/// missing scales are between others.
 ///
 /// \pre the holder has some of the scales
 inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {
@@ -255,10 +255,10 @@ inline std::string cut_advice(relation const& scaled, std::size_t axis) {
     if (form.block[axis] == 0)
         return text + ", which belongs to all of '" + scaled.key + "' along axis " +
                std::to_string(axis);
-    std::string const both = words("along axis ", axis, " cut '", scaled.key, "' and its scales ");
+    std::string const both = words("along axis ", axis, ", cut '", scaled.key, "' and its scales ");
     std::string const cuts =
         form.block[axis] == 1
-            ? words("at the same cuts: ", counted(form.count_of(axis), "scale"),
+            ? words("at the same offsets: ", counted(form.count_of(axis), "scale"),
                     form.count_of(axis) == 1 ? " belongs" : " belong", " to one element")
             : words("between blocks of ", form.block[axis]);
     return both + cuts +
@@ -282,9 +282,9 @@ inline std::string scales_text(relation const& scaled, holder_t holder, box cons
     std::size_t const axis =
         boxes.empty() ? torn_axis(region, form) : axis_of_scales(form, lacking_axis(boxes, wanted));
     return words("'", scaled.key, "': rank ", holder, " holds ", to_string(region),
-                 ", whose scales are ", to_string(wanted), " of '", scaled.companion, "', and ",
-                 boxes.empty() ? std::string("none of these")
-                               : "of these only " + to_string(hull_of(boxes)),
+                 ", whose scales are ", to_string(wanted), " of '", scaled.companion, "', but ",
+                 boxes.empty() ? std::string("it holds none of these")
+                               : "of these it holds only " + to_string(hull_of(boxes)),
                  "; ", cut_advice(scaled, axis));
 }
 

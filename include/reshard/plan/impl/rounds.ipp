@@ -199,7 +199,7 @@ private:
                     " bytes: even in a separate round, rank " + std::to_string(alone.peak_process) +
                     " needs " + std::to_string(alone.peak_bytes) +
                     " bytes of tensors and staging; a budget of " + std::to_string(least) +
-                    " bytes would do");
+                    " bytes would be enough");
 }
 
 } // namespace detail

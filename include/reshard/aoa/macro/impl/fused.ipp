@@ -68,7 +68,7 @@ public:
             return std::nullopt;
         auto const* const value = std::get_if<index_t>(&attribute->value);
         if (!value)
-            refuse(words("has a ", word, " that is not a number"), attribute->where);
+            refuse(words("requires that ", word, " is a number"), attribute->where);
         return *value;
     }
 
@@ -286,8 +286,9 @@ inline vector<name> qkv_order(vector<name> const (&heads)[3], std::size_t groups
 inline void check_parts(fused_statement const& fused, head_counts count, index_t parts,
                         std::string_view side) {
     if (count.key % parts != 0)
-        fused.refuse(words("cannot give equal shares of ", counted(count.key, "key/value head"),
-                           " to the ", counted(parts, "part"), " that the ", side, " has"),
+        fused.refuse(words("cannot divide ", counted(count.key, "key/value head"),
+                           " equally among the ", counted(parts, "part"), " that the ", side,
+                           " has"),
                      {});
 }
 

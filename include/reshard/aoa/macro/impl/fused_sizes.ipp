@@ -91,7 +91,7 @@ inline vector<index_t> read_sizes(fused_statement const& fused, statement const&
     vector<index_t> sizes = fused.sizes();
     if (sizes.size() < 2)
         fused.refuse(words("has ", counted(sizes.size(), "size"),
-                           "; it fuses two tensors or more, each with its extent"),
+                           "; it needs the extents of two or more tensors"),
                      {});
     std::size_t const tensors = std::max(statement.left, statement.right);
     if (tensors > 1 && tensors != sizes.size())
@@ -108,9 +108,9 @@ inline void check_shares(fused_statement const& fused, vector<index_t> const& si
                          std::string_view side) {
     for (std::size_t i = 0; i < sizes.size(); ++i)
         if (sizes[i] % parts != 0)
-            fused.refuse(words("cannot give equal shares of ", sizes[i], ", size ", i + 1, " of ",
-                               sizes.size(), ", to the ", counted(parts, "part"), " that the ",
-                               side, " has"),
+            fused.refuse(words("cannot divide ", sizes[i], " elements (size ", i + 1, " of ",
+                               sizes.size(), ") equally among the ", counted(parts, "part"),
+                               " that the ", side, " has"),
                          {});
 }
 

@@ -103,8 +103,8 @@ inline void check_star(macro_context const& context, statement const& statement,
     if (stars > 1)
         refuse(words("a name may have at most one '*'; this one has ", stars));
     if (starred.transposed)
-        refuse("'*' and '^T' do not go together; concat first, and transpose in a statement of its "
-               "own");
+        refuse("'*' and '^T' cannot be combined; concatenate first, and transpose in a separate "
+               "statement");
     bool const on_left = which < statement.left;
     if (!(on_left ? context.left : context.right))
         refuse(words("'*' ", on_left ? "left" : "right", " of '->' refers to keys ",

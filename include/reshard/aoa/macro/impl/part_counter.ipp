@@ -97,7 +97,7 @@ RESHARD_DECL void part_counter::go_on(statement const& reader, followed_axis& at
 RESHARD_DECL void part_counter::note_doubt(statement const& statement, attribute const& by,
                                            followed_axis& at) {
     if (by.word == "slice" || by.word == "resize")
-        at.doubt = "of another extent on the way";
+        at.doubt = "sliced or resized on the way";
     else if (by.word == "reshape")
         at.doubt = "reshaped on the way";
     else if (by.word == "axis" && statement.left + statement.right > 2 && may_be(by, at.axis))
@@ -174,7 +174,7 @@ RESHARD_DECL void part_counter::add_parts(std::string const& key, index_t axis,
     if (index < 0 || index >= ndim)
         throw statement_error{
             errc::shape_mismatch,
-            words("'", key, "' has ", counted(entry->shape.size(), "axis"), " and no axis ", axis),
+            words("'", key, "' has ", counted(entry->shape.size(), "axis"), ", but no axis ", axis),
             {},
             key};
     reached_.push_back({entry, static_cast<std::size_t>(index)});
@@ -190,7 +190,7 @@ RESHARD_DECL void part_counter::add_parts(std::string const& key, index_t axis,
         throw statement_error{errc::bad_macro,
                               words("'", key, "' is cut into ", count,
                                     count == 1 ? " part" : " parts", " along axis ", index,
-                                    ", and the parameter or another state into ", *parts),
+                                    ", but the parameter or another state into ", *parts),
                               {},
                               key};
     parts = count;

@@ -54,11 +54,11 @@ inline std::string uncut_text(program const& code, statement const& statement,
     index_t const axis = named.value_or(1), meant = as_macro_axis(cut, axis, other);
     std::string const text =
         words(word, " runs along axis ", axis, " of ", quoted(code, code.left(statement)), " -> ",
-              quoted(code, code.right(statement)), ", which neither side cuts, and '",
+              quoted(code, code.right(statement)), ", which neither side cuts, but '",
               cut.entry->key, "' is cut into ", cut.entry->parts[other], " parts along axis ",
               other, "; write axis=", meant, " if these are tensor-parallel parts");
     return named ? text
-                 : text + words(", as of [out, in] weights, or axis=", axis, " if they are not");
+                 : text + words(", as for [out, in] weights, or axis=", axis, " if they are not");
 }
 
 RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& statement,
@@ -97,7 +97,7 @@ inline std::string cut_text(reached_key const& at, std::string_view word, index_
                             index_t cut) {
     index_t const extent = at.entry->shape[at.axis], rows = extent / groups;
     return words(word, " makes '", at.entry->key, "' of ", counted(groups, "group"), " of ", rows,
-                 " along axis ", at.axis, ", and the target cuts it there into ", at.parts(),
+                 " along axis ", at.axis, ", but the target cuts it there into ", at.parts(),
                  " parts of ", extent / at.parts(), ": the cut at ", cut, " is inside group ",
                  cut / rows, ", from ", cut / rows * rows, " to ", (cut / rows + 1) * rows,
                  ", so that a rank has queries without their key and value, or the reverse");
@@ -142,8 +142,9 @@ RESHARD_DECL void report_scattered(macro_context& context, statement const& stat
         context.findings.push_back(
             {severity::warning, "fused_scattered", at.entry->key,
              words(word, " interleaves '", at.entry->key, "' in ", at.parts(), " parts along axis ",
-                   at.axis, ", and these are not the parts of ranks: rank ", rank, " of the ", side,
-                   " holds ", shards, " boxes there; with such a layout write the plain ",
+                   at.axis, ", but these are not the parts that ranks hold: rank ", rank,
+                   " of the ", side, " holds ", shards,
+                   " boxes there; with such a layout write the plain ",
                    statement.right == 1 ? "concatenation  " : "split  ",
                    plain_form(context.code, statement, word, axis)),
              statement.where, statement.origin});

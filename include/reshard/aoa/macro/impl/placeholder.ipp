@@ -116,10 +116,11 @@ private:
             numbers[capture] - use_.shifts[capture] + shift_of(placeholder, which >= one_.left);
         name const open = context_.code.names(one_)[which];
         if (number < 0)
-            fail_in(one_, {errc::bad_macro,
-                           words('$', placeholder.text, " is ", number, " in '",
-                                 bare_name_text(context_.code, open), "', which is less than 0"),
-                           open.where});
+            fail_in(one_,
+                    {errc::bad_macro,
+                     words('$', placeholder.text, " is ", number, " in '",
+                           bare_name_text(context_.code, open), "', but must not be negative"),
+                     open.where});
         return number;
     }
 
@@ -223,7 +224,8 @@ inline placeholder_use inspect(macro_context const& context, statement const& st
         throw statement_error{
             errc::bad_macro,
             words("'", bare_name_text(code, deciding),
-                  "' has the same placeholder twice, but this name determines which numbers exist"),
+                  "' has the same placeholder twice, but the name that determines the numbers may "
+                  "have each placeholder only once"),
             deciding.where};
     auto const capture = [&](segment const& each_segment) -> std::optional<std::size_t> {
         if (each_segment.kind != segment::kind_type::placeholder)
