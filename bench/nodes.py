@@ -55,7 +55,7 @@ class Impossible(Exception):
 
 
 def make(*words):
-    """Makes a part of a node, or says that this system has none."""
+    """Makes a part of a node, or says that this system cannot make nodes."""
     done = subprocess.run(words, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise Impossible(f"`{' '.join(words)}` fails: {done.stderr.strip()}")
@@ -174,7 +174,7 @@ def misordered(rows):
             # Methods that differ by less than a twentieth are equal.
             if (slow["seconds"] > 1.05 * fast["seconds"]
                     and slow["simulated_seconds"] * 1.05 < fast["simulated_seconds"]):
-                return f"{fast['method']} is faster than {slow['method']}, but simulated to be slower"
+                return f"{fast['method']} is faster than {slow['method']}, but is simulated as slower"
     return None
 
 
@@ -185,7 +185,7 @@ def inside(chosen):
         pathlib.Path(chosen.json).write_text(json.dumps(rows, indent=1) + "\n")
     wrong = [row for row in rows if row["worst_link"] > TOLERANCE]
     for row in wrong:
-        print(f"nodes.py: {row['case']}, {row['method']}: a link differs by {row['worst_link']:.1%} from the plan, "
+        print(f"nodes.py: {row['case']}, {row['method']}: the bytes of a link differ by {row['worst_link']:.1%} from the plan, "
               f"more than {TOLERANCE:.0%}", file=sys.stderr)
     return 1 if wrong else 0
 
@@ -203,7 +203,7 @@ def main():
     program.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     chosen = program.parse_args()
     if chosen.nodes < 2 or chosen.ranks < 1:
-        program.error("it takes two nodes at least, and a rank on each")
+        program.error("at least two nodes are needed, with at least one rank each")
     try:
         if chosen.inside:
             return inside(chosen)
@@ -211,7 +211,7 @@ def main():
             raise Impossible("only root may make network namespaces")
         for needed in ("ip", "tc", "mpirun", "nsenter", "setpriv", "unshare"):
             if not shutil.which(needed):
-                raise Impossible(f"there is no `{needed}` (in Debian: iproute2, openmpi-bin, util-linux)")
+                raise Impossible(f"`{needed}` is missing (Debian packages: iproute2, openmpi-bin, util-linux)")
         make(*ISOLATED, "true")
     except Impossible as reason:
         print(f"skipped: {reason}")

@@ -216,13 +216,13 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--compilers", nargs="+", default=["g++"])
     arguments.add_argument("--include", action="append", default=[],
-                           help="of Eigen and MPI; where Debian has them, if not given")
+                           help="a directory of Eigen or MPI; by default, where Debian has them")
     arguments.add_argument("--sources", nargs="+", choices=SOURCES, default=list(SOURCES))
     arguments.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     arguments.add_argument("--repeat", type=int, default=3)
     arguments.add_argument("--json", help="write the rows to this file, too")
-    arguments.add_argument("--check", action="store_true", help="hold the bounds")
-    arguments.add_argument("--plans", action="store_true", help="plans that are types instead")
+    arguments.add_argument("--check", action="store_true", help="fail if a figure exceeds its bound")
+    arguments.add_argument("--plans", action="store_true", help="measure plans that are types instead")
     chosen = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         compiling = Compiling(folder, chosen)

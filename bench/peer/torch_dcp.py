@@ -173,7 +173,7 @@ def main():
     parser.add_argument("--disk", default=tempfile.gettempdir(), help="a directory on a disk")
     parser.add_argument("--megabytes", type=int, default=1024, help="the size of the model, in MiB")
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--json", help="a file for all figures")
+    parser.add_argument("--json", help="write the numbers to this file")
     options = parser.parse_args()
     print("case                   ranks  where   median ms   ratio  against")
     lines = []
