@@ -229,8 +229,7 @@ options read(CLI::App& program, int count, char** words) {
         ->capture_default_str();
     program.add_option("--json", chosen.json, "Write the numbers to this file, too");
     program.add_option("--plot", chosen.plot,
-                       "Draw the growth with the number of ranks in "
-                       "this file, as SVG");
+                       "Draw the growth with the number of ranks in this file, as SVG");
     program.parse(count, words);
     return chosen;
 }

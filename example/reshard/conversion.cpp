@@ -154,7 +154,7 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
     for (detail::checkpoint_file const& file : source.files)
         for (std::string& key : detail::tuples_with_tensors(*detail::files_of_system(), file.path))
             tuples.push_back(key.empty() ? file.path.stem().string() : std::move(key));
-    erase_if(tuples, [&](std::string const& tuple) { // the selection has no tensor of these
+    erase_if(tuples, [&](std::string const& tuple) { // none of these is selected
         std::string const within = tuple + ".";
         auto const first =
             std::ranges::lower_bound(source.tensors, within, {}, &detail::checkpoint_tensor::key);

@@ -101,7 +101,7 @@ void note_seemingly_fused(job& full_job, layout const& layout, catalog const& so
                                               std::string(fused_advice(order))));
 }
 
-/// Notes tensors in parts that are read as plain tensors, unless that may be right.
+/// Notes tensors in parts that are read as plain tensors, unless that may be intended.
 void note_parts_taken_whole(job& full_job, layout const& layout, job_files const& files) {
     std::string const text =
         files.cut_fused ? ""
@@ -143,7 +143,7 @@ void deinterleave_whole(job& full_job, layout const& layout, job_files const& fi
 }
 
 /// The mesh axes of a rule that cut one axis of its tensors, for example `'tp' (4) and 'fsdp' (2)`.
-/// Empty unless they are several, or the name of one is usual for data parallelism.
+/// Empty unless there are several, or one has a name that is usual for data parallelism.
 std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule const& rule,
                           index_t axis) {
     constexpr std::string_view of_data[] = {"dp", "fsdp", "ddp", "zero", "data"};

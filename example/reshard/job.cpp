@@ -112,8 +112,7 @@ aoa::program with_casts(job& full_job, aoa::program const& written,
         return aoa::program(written); // see `cast_backwards`
     if (runs_backwards(files))
         fail(errc::usage,
-             "reshard: --cast with a layout does not work with a program that is "
-             "run backwards (",
+             "reshard: --cast with a layout does not work with a program that is run backwards (",
              files.program, "); cast in a second conversion");
     full_job.expanded = expander.expand(written, nullptr);
     check_known(full_job, expander);
@@ -405,8 +404,7 @@ void refuse_unmade(job& full_job, job_files const& files) {
                 !full_job.map().find(key))
                 add_error(full_job, errc::not_invertible, key,
                           "'" + key +
-                              "' would be filled with zeros, but --like does not give "
-                              "its shape");
+                              "' would be filled with zeros, but --like does not give its shape");
 }
 
 job make_job_without_target(layout const& source, catalog const& from, job_files const& files) {

@@ -183,7 +183,7 @@ public:
                      detail::did_you_mean(name, used_));
     }
 
-    /// For example `a=1, b=2 is taken from model/config.json`; empty without values from there.
+    /// For example `a=1, b=2 taken from model/config.json`; empty without values from there.
     std::string note() const {
         std::string text;
         for (auto const& [name, value] : read_)

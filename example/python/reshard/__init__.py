@@ -44,7 +44,7 @@ atexit.register(_close)
 
 
 def _keyword(option):
-    """`shard_size` of `shard-size`; a word of Python has `_` behind it."""
+    """`shard_size` for `shard-size`; keywords of Python get a `_` at the end."""
     name = option.replace("-", "_")
     return name + "_" if keyword.iskeyword(name) else name
 
@@ -69,7 +69,7 @@ def _words(command, positional, options):
 
 
 def _in_python(command, text):
-    """A sentence of the command-line tool in words of Python: `force=True` for --force."""
+    """A sentence of the command-line tool with the names of Python: `force=True` for --force."""
     for name, is_flag, _ in _options_of(command):
         text = re.sub(rf"(?<![\w/-])--{name}(?![\w-])", _keyword(name) + ("=True" if is_flag else "="), text)
     text = re.sub(r"(?<=unknown option ')--([^']*)(?=')", lambda found: _keyword(found[1]), text)
@@ -113,7 +113,7 @@ def _hint(program):
 
 
 def _documented(function):
-    """Gives a function of a command the options of the command, in its signature and for `help`."""
+    """Adds the options of a command to the signature and the help text of its function."""
     lines, parameters = [], []
     known = inspection.signature(function).parameters
     for name, is_flag, text in _options_of(function.__name__):
@@ -136,9 +136,11 @@ def inspect(checkpoint, *, comm="all", **options) -> dict:
 
 @_documented
 def check(source, program, target=None, *, comm="all", **options) -> dict:
-    """Reports everything that is wrong with an AOA program (a file), before a byte moves: `ok`, `findings`, `keys`, `invertible`.
+    """Reports everything that is wrong with an AOA program (a file), before a byte moves: `ok`, `findings`, `keys` and
+    `invertible`.
 
-    `source` and `target` are checkpoints or layout files. A program with errors does not raise an exception: its errors are the answer.
+    `source` and `target` are checkpoints or layout files. A program with errors raises no exception:
+    its errors are the answer.
     """
     return _command("check", comm=comm, source=source, program=program, target=target, **options)
 
@@ -157,8 +159,8 @@ def convert(source, target, program=None, layout=None, *, comm="all", **options)
 
 @_documented
 def verify(checkpoint, *, comm="all", **options) -> dict:
-    """Compares a checkpoint with the digests that were saved with it: `ok`, the differences in `bad`, and in `unverified`
-    the files without digests, which could not be compared."""
+    """Compares a checkpoint with the digests that were saved with it: `ok`, the differences in `bad`, and in
+    `unverified` the files without digests, which could not be compared."""
     return _command("verify", checkpoint, comm=comm, **options)
 
 
@@ -245,7 +247,7 @@ def _shards(side, tensors):
 
 
 def _sentence(problem):
-    """An exception in words, without the arrays that some of them show."""
+    """An exception as a sentence, shortened because some exceptions show arrays."""
     kind = "" if isinstance(problem, (_Mistake, Error)) else f"{type(problem).__name__}: "
     return f"{kind}{problem}"[:2000]
 
@@ -256,7 +258,7 @@ def _text(program, file):
         with open(program, encoding="utf-8") as opened:
             return opened.read(), os.fspath(program)
     if program is not None and not isinstance(program, str):
-        raise _Mistake(f"`program` must be AOA text, or the path of a file as a pathlib.Path, but {_kind(program)} was given")
+        raise _Mistake(f"`program` must be AOA text, or a path of a file as pathlib.Path, but {_kind(program)} was given")
     if not isinstance(file, str):
         raise _Mistake(f"`file`, the name of the program in messages, must be text, but {_kind(file)} was given")
     return program or "", file
@@ -280,7 +282,7 @@ def _address(comm):
     if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
         raise TypeError(f"`comm` must be a valid communicator of mpi4py, or None, but {_kind(comm)} was given")
     if comm.Is_inter():
-        raise TypeError("`comm` is an inter-communicator, whose two groups number their ranks separately; give comm.Merge()")
+        raise TypeError("`comm` is an inter-communicator, whose groups count their ranks separately; give comm.Merge()")
     return MPI._addressof(comm)
 
 
@@ -305,7 +307,7 @@ def redistribute(comm, have, want, program="", file="program", *, strict_warning
         except Error as told:
             if isinstance(problem, Exception):
                 raise told from problem
-        raise  # KeyboardInterrupt, which the other ranks know of now
+        raise  # for example KeyboardInterrupt; the other ranks know of it now
     try:
         warned = _redistribute(address, *given, bool(strict_warnings))
     except Error as problem:
