@@ -178,7 +178,7 @@ options read(CLI::App& program, int count, char** words) {
     program.add_option("--program", chosen.program, "Which program")
         ->check(CLI::IsMember(names))
         ->capture_default_str();
-    program.add_option("--repeat", chosen.repeat, "How often; the quickest counts")
+    program.add_option("--repeat", chosen.repeat, "Repetitions, of which the fastest counts")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     program.add_option("--json", chosen.json, "Write the numbers to this file, too");

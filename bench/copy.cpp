@@ -228,8 +228,8 @@ bool run(options const& chosen) {
 int main(int count, char** words) {
     CLI::App program("Measures the kernels of copies on one core, and checks their results.");
     options chosen;
-    program.add_option("--mebibytes", chosen.mebibytes, "Of source")->capture_default_str();
-    program.add_option("--skew", chosen.skew, "Bytes from a line of the cache to the target")
+    program.add_option("--mebibytes", chosen.mebibytes, "MiB of the source")->capture_default_str();
+    program.add_option("--skew", chosen.skew, "Bytes from the start of a cache line to the target")
         ->capture_default_str();
     program.add_option("--repeat", chosen.repeat, "Repetitions")->capture_default_str();
     program.add_option("--only", chosen.only, "Only kernels whose name contains this");

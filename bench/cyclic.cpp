@@ -149,8 +149,9 @@ void read(CLI::App& program, int count, char** words, options& chosen) {
         ->capture_default_str();
     program
         .add_option("--method", chosen.methods,
-                    "Which methods beside b0 and alltoallw; all if not given. prepare-given: with "
-                    "both layouts, prepare-none: with none. pdgemr2d exists with ScaLAPACK")
+                    "Which methods besides b0 and alltoallw; all if not given. prepare-given: "
+                    "with both layouts, prepare-none: with none. pdgemr2d needs a build with "
+                    "ScaLAPACK")
         ->check(CLI::IsMember(names_of_methods()));
     program.add_option("--mebibytes", chosen.mebibytes, "The size of the matrix")
         ->check(CLI::Range(1, 4096))

@@ -318,11 +318,12 @@ bool run_all(boost::mpi::communicator const& world, options_of_run const& chosen
 } // namespace
 
 int main(int count, char** words) {
-    CLI::App program("Measures how tensors are handed from one half of the ranks to the other.");
+    CLI::App program("Measures how long it takes to hand tensors from one half of the ranks to "
+                     "the other.");
     options_of_run chosen;
     program.add_option_function<std::string>(
         "--network", [&](std::string const& path) { chosen.over = read_network(path); },
-        "Show how long the bridge takes by this file of reshard measure-network, too");
+        "Also show how long the bridge takes according to this file of reshard measure-network");
     program.add_option("--mebibytes", chosen.mebibytes, "of all tensors")->capture_default_str();
     program.add_option("--keys", chosen.keys, "tensors")->capture_default_str();
     program.add_option("--repeat", chosen.repeat, "times each")->capture_default_str();

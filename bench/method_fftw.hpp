@@ -17,7 +17,7 @@ public:
     static constexpr bool owns_target = false;
     static std::string refusal(redistribution_case const& moved) {
         if (!moved.is_one_tensor() || !moved.permutes())
-            return "FFTW's is a transpose";
+            return "FFTW only transposes one matrix";
         index_vector const& shape = moved.sources[0].shape;
         return shape[0] % moved.ranks || shape[1] % moved.ranks ? "needs equal parts" : "";
     }

@@ -104,7 +104,7 @@ public:
         for (int rank = 0; rank < moved.ranks; ++rank)
             if (std::max(memory_map(moved.sources, rank).bytes,
                          memory_map(moved.targets, rank).bytes) > std::numeric_limits<int>::max())
-                return "MPI_Alltoallv counts in int, and a rank has 2 GiB or more";
+                return "MPI_Alltoallv counts in int, but a rank has 2 GiB or more";
         return {};
     }
 

@@ -113,7 +113,7 @@ class types_method : public method {
 public:
     static constexpr bool owns_target = false;
     static std::string refusal(redistribution_case const& moved) {
-        return moved.casts() ? "MPI's types cannot cast" : "";
+        return moved.casts() ? "MPI data types cannot cast" : "";
     }
 
     explicit types_method(setting const& where)

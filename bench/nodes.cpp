@@ -66,7 +66,7 @@ link_bytes counted_bytes() {
             numbers >> counter;
         return {counters[0], counters[8]};
     }
-    throw std::runtime_error("there is no interface eth0; start this by nodes.py");
+    throw std::runtime_error("there is no interface eth0; start this program with nodes.py");
 }
 
 /// A method that also counts the bytes on its node's link during its last run.

@@ -9,14 +9,14 @@
 A node is a network, UTS, mount and IPC namespace: it has a host name, /dev/shm and /tmp of its own, and one
 link to a bridge, of `--rate` Mbit/s in each direction. Ranks on it are started by Open MPI and communicate over
 TCP. Nothing delays packets beyond that. `reshard measure-network` measures this network first. Then everything
-runs twice, the second time with links without a limit: their share of the time is how busy the processors are at
-most with the rest.
+runs twice, the second time over links without a limit: the share of that time is an upper bound for how busy the
+processors are with other work.
 
 The bridge is in a namespace of its own, too, and all processes are in one PID namespace. So the system removes
 everything with its last process, also after SIGKILL.
 
 Exit status: 1 if elements are wrong, or if links do not carry the bytes of the plan; 77 if this machine cannot
-make such nodes, for which root is needed.
+make such nodes, which needs root.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import subprocess
 import sys
 
 SKIPPED = 77
-# Ends with its parent, whatever ends that, and everything in it ends with it.
+# It ends when its parent ends, for whatever reason, and then ends all processes in it.
 ISOLATED = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--net", "--ipc", "--pid", "--fork",
             "--kill-child", "--mount-proc"]
 NODE = ["unshare", "--net", "--uts", "--ipc", "--mount", "sh", "-ec"]
@@ -47,7 +47,7 @@ MPI_OPTIONS = {
     "coll_tuned_bcast_algorithm": 3,
     "coll_tuned_bcast_algorithm_segmentsize": 512 << 10,
 }
-TOLERANCE = 0.05  # of what a link carries: headers, acknowledgements, what is sent again
+TOLERANCE = 0.05  # of the bytes on a link: headers, acknowledgements, retransmissions
 
 
 class Impossible(Exception):
@@ -55,14 +55,14 @@ class Impossible(Exception):
 
 
 def make(*words):
-    """Makes a part of a node, or says that this system has none."""
+    """Makes a part of a node, or says that this system cannot make nodes."""
     done = subprocess.run(words, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise Impossible(f"`{' '.join(words)}` fails: {done.stderr.strip()}")
 
 
 class Nodes:
-    """The nodes of a network. Inside ISOLATED."""
+    """The nodes of a network. Runs inside ISOLATED."""
 
     def __init__(self, count, ranks, rate):
         self.ranks, self.rate = ranks, rate
@@ -83,14 +83,14 @@ class Nodes:
         holder = subprocess.Popen(
             [*NODE, f"echo node{i} >/proc/sys/kernel/hostname\n"
                     "mount -t tmpfs tmpfs /dev/shm\nmount -t tmpfs tmpfs /tmp\n"
-                    # What all connections have under way fits the queue of a link: no packet is dropped.
+                    # All bytes in flight fit into the queue of a link, so no packet is dropped.
                     "for kind in rmem wmem; do echo 4096 1048576 2097152 >/proc/sys/net/ipv4/tcp_$kind; done\n"
-                    # As a network card with a short queue: acknowledgements do not wait behind own data.
+                    # Like a network card with a short queue: acknowledgements do not wait behind data.
                     "echo 131072 >/proc/sys/net/ipv4/tcp_limit_output_bytes\n"
                     "ip link set lo up\necho made\nexec sleep infinity"], stdout=subprocess.PIPE, text=True)
         if holder.stdout.readline() != "made\n":
             raise Impossible(f"node {i} cannot be made")
-        # Large packets, as in a cluster: few headers.
+        # Large packets with few headers, as in a cluster.
         make("ip", "link", "add", f"port{i}", "mtu", "9000", "type", "veth", "peer", "name", "eth0", "mtu", "9000",
              "netns", str(holder.pid))
         make("ip", "link", "set", f"port{i}", "master", "bridge", "up")
@@ -99,7 +99,7 @@ class Nodes:
         return holder
 
     def links(self):
-        """How a command names each link's two directions: into a node, and out of it."""
+        """For both directions of each link, into and out of a node: the words before a command, and the interface."""
         for i, holder in enumerate(self.holders):
             yield [], f"port{i}"
             yield ["nsenter", "--target", str(holder.pid), "--net"], "eth0"
@@ -114,7 +114,7 @@ class Nodes:
             make(*enter, "tc", "qdisc", "del", "dev", link, "root")
 
     def run(self, program, *arguments):
-        """Runs an MPI program on all nodes; its exit status."""
+        """Runs an MPI program on all nodes; returns its exit status."""
         count = len(self.holders)
         words = ["exec", "mpirun", "-n", count * self.ranks, "--bind-to", "none",
                  "--host", ",".join(f"node{i}:{self.ranks}" for i in range(count))]
@@ -125,7 +125,7 @@ class Nodes:
 
 
 def environment():
-    """This one without options of Open MPI, as of tests; the only user here is root."""
+    """The environment without options of Open MPI, for example from tests. The only user here is root."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OMPI_MCA_")}
     return {**kept, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
@@ -168,13 +168,13 @@ def show(rows):
 
 
 def misordered(rows):
-    """The first two methods of a case that are simulated in another order than measured, if any."""
+    """Describes the first two methods of a case whose simulated order differs from the measured order, if any."""
     for slow in rows:
         for fast in rows:
             # Methods that differ by less than a twentieth are equal.
             if (slow["seconds"] > 1.05 * fast["seconds"]
                     and slow["simulated_seconds"] * 1.05 < fast["simulated_seconds"]):
-                return f"{fast['method']} is faster than {slow['method']}, but simulated to be slower"
+                return f"{fast['method']} is faster than {slow['method']}, but is simulated as slower"
     return None
 
 
@@ -185,8 +185,8 @@ def inside(chosen):
         pathlib.Path(chosen.json).write_text(json.dumps(rows, indent=1) + "\n")
     wrong = [row for row in rows if row["worst_link"] > TOLERANCE]
     for row in wrong:
-        print(f"nodes.py: {row['case']}, {row['method']}: a link differs by {row['worst_link']:.1%} from the plan, "
-              f"more than {TOLERANCE:.0%}", file=sys.stderr)
+        print(f"nodes.py: {row['case']}, {row['method']}: the bytes of a link differ from the plan "
+              f"by {row['worst_link']:.1%}, more than {TOLERANCE:.0%}", file=sys.stderr)
     return 1 if wrong else 0
 
 
@@ -203,7 +203,7 @@ def main():
     program.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     chosen = program.parse_args()
     if chosen.nodes < 2 or chosen.ranks < 1:
-        program.error("it takes two nodes at least, and a rank on each")
+        program.error("at least two nodes are needed, with at least one rank each")
     try:
         if chosen.inside:
             return inside(chosen)
@@ -211,7 +211,7 @@ def main():
             raise Impossible("only root may make network namespaces")
         for needed in ("ip", "tc", "mpirun", "nsenter", "setpriv", "unshare"):
             if not shutil.which(needed):
-                raise Impossible(f"there is no `{needed}` (in Debian: iproute2, openmpi-bin, util-linux)")
+                raise Impossible(f"`{needed}` is missing (Debian packages: iproute2, openmpi-bin, util-linux)")
         make(*ISOLATED, "true")
     except Impossible as reason:
         print(f"skipped: {reason}")

@@ -224,11 +224,12 @@ options read(CLI::App& program, int count, char** words) {
     program.add_option("--scope", chosen.scope, "Plan for all ranks, for rank 0, or both")
         ->check(CLI::IsMember({"all", "one", "both"}))
         ->capture_default_str();
-    program.add_option("--repeat", chosen.repeat, "How often; the quickest counts")
+    program.add_option("--repeat", chosen.repeat, "Repetitions, of which the fastest counts")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     program.add_option("--json", chosen.json, "Write the numbers to this file, too");
-    program.add_option("--plot", chosen.plot, "Draw the growth with the ranks (SVG)");
+    program.add_option("--plot", chosen.plot,
+                       "Draw the growth with the number of ranks in this file, as SVG");
     program.parse(count, words);
     return chosen;
 }

@@ -143,11 +143,11 @@ std::vector<std::string> names_of_methods() {
 }
 
 std::string help_of_methods() {
-    return "Which methods beside B0. If not given: all but ring, which private chooses "
-           "on a node, and relayed and relayed-ring, in which ranks pass on over messages, or "
-           "through rings, bytes that several want; fresh for cold targets alone, and solo on one "
-           "rank "
-           "alone. B3, B4 and B5 exist if this was built with ScaLAPACK, PETSc and FFTW";
+    return "Which methods besides B0. If not given: all except ring, cached, streamed and "
+           "read, from which private chooses on a node, and relayed and relayed-ring, in which "
+           "ranks pass on bytes that several ranks need, by messages or through rings; fresh "
+           "only for cold targets, and solo only on one rank. B3, B4 and B5 need a build with "
+           "ScaLAPACK, PETSc and FFTW";
 }
 
 void read(CLI::App& program, int count, char** words, options& chosen) {
@@ -167,7 +167,8 @@ void read(CLI::App& program, int count, char** words, options& chosen) {
     program.add_option("--json", chosen.json, "Write the numbers to this file, too");
     program.add_option_function<std::string>(
         "--network", [&](std::string const& path) { chosen.over = reshard::read_network(path); },
-        "Show how long `private` takes by this file of reshard measure-network, too: method model");
+        "Also show how long `private` takes according to this file of reshard measure-network, "
+        "as method model");
     program.add_option("--plot", chosen.plot, "Draw the ratios to B0 in this file, as SVG");
     program.parse(count, words);
     if (chosen.cases.empty())
@@ -277,7 +278,7 @@ bool run(boost::mpi::communicator const& world, options const& chosen) {
         if (auto const moved = make_case(named_case, world.size(), chosen.scale))
             all_right &= measure(world, *moved, chosen, rows);
         else if (world.rank() == 0)
-            std::printf("%-10s  %5d  is not made for that number of ranks\n", named_case.name,
+            std::printf("%-10s  %5d  does not support that number of ranks\n", named_case.name,
                         world.size());
     }
     if (auto const kept = reshard::detail::kept_measurement(world); kept && world.rank() == 0)

@@ -591,7 +591,9 @@ int main(int count, char** words) {
     boost::mpi::environment const environment(count, words);
     boost::mpi::communicator const ranks;
     bench_options chosen;
-    CLI::App app("How long checkpoints take, beside write and read of the same bytes", "storage");
+    CLI::App app("Measures how long checkpoints take, compared with write and read of the same "
+                 "bytes.",
+                 "storage");
     app.add_option("--case", chosen.cases, "Which cases; all, if not given")->delimiter(',');
     app.add_option("--where", chosen.where, "memory, disk, or both")
         ->delimiter(',')
@@ -602,10 +604,10 @@ int main(int count, char** words) {
     app.add_option("--keys", chosen.keys, "many: 291 of bf16; few: 16 of f32");
     app.add_option("--checkpoint", chosen.checkpoints,
                    "NAME=PATH, a checkpoint of any format: a case of that name loads it");
-    app.add_option("--repeat", chosen.repeat, "How often each is measured");
+    app.add_option("--repeat", chosen.repeat, "Repetitions");
     app.add_option("--clock", chosen.clock, "wall, or processor: the processor time of a rank")
         ->check(CLI::IsMember({"wall", "processor"}));
-    app.add_option("--json", chosen.json, "A file for all figures");
+    app.add_option("--json", chosen.json, "Write the numbers to this file, too");
     app.footer("Example:\n  mpiexec -n 2 storage --case save,load --mebibytes 256");
     CLI11_PARSE(app, count, words);
     try {

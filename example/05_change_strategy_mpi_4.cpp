@@ -113,8 +113,8 @@ int main(int argc, char** argv) {
     if (world.rank() != 0)
         return 0;
     std::cout << "Rank 0 had " << trained.shards.size() << " shards and has "
-              << staged.shards.size() << "; it got " << change.cost().bytes_in
-              << " bytes of others. "
+              << staged.shards.size() << "; it received " << change.cost().bytes_in
+              << " bytes from other ranks. "
               << (back.memory == tensors.memory ? "Every byte came back.\n" : "This is wrong.\n");
     return back.memory == tensors.memory ? 0 : 1;
 }

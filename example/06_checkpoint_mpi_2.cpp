@@ -109,6 +109,6 @@ int main(int argc, char** argv) {
     is_right = is_right && late == weight;
 
     if (ranks.rank() == 0)
-        std::cout << (is_right ? "All five have had their say.\n" : "This is wrong.\n");
+        std::cout << (is_right ? "All five took effect.\n" : "This is wrong.\n");
     return is_right ? 0 : 1;
 }

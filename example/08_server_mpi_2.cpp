@@ -91,7 +91,8 @@ int main(int argc, char** argv) {
     // [/take_over]
 
     if (rank == handover::trainers)
-        std::cout << (is_right ? "server: had the weights of every step, as bf16 with fused qkv\n"
+        std::cout << (is_right ? "server: received the weights of every step, as bf16 with "
+                                 "fused qkv\n"
                                : "server: this is wrong.\n");
     return is_right ? 0 : 1;
 }

@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
     // [/hand_over]
 
     if (world.rank() == 0)
-        std::cout << "trainer: gave " << to_server.cost().bytes_out << " bytes in each of "
+        std::cout << "trainer: sent " << to_server.cost().bytes_out << " bytes in each of "
                   << handover::steps << " steps\n";
     return 0;
 }

@@ -114,8 +114,8 @@ bool serve(boost::mpi::communicator const& world, char const* port_file) {
     // [/take_over]
 
     if (rank == 0)
-        std::cout << (is_right ? "server: every version was whole, the last one is "
-                               : "server: this is wrong in a version up to ")
+        std::cout << (is_right ? "server: every version was complete; the last one is "
+                               : "server: wrong elements in a version up to ")
                   << version << '\n';
     return is_right;
 }
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
     boost::mpi::environment const environment(argc, argv);
     boost::mpi::communicator const world;
     if (argc != 2 || world.size() != 2) {
-        std::cerr << "mpiexec -n 2 13_bridge_server_mpi_2 PORT_FILE\n";
+        std::cerr << "usage: mpiexec -n 2 13_bridge_server_mpi_2 PORT_FILE\n";
         return 1;
     }
     try {

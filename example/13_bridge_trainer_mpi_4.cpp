@@ -82,7 +82,7 @@ bool train_and_publish(boost::mpi::communicator const& world, std::string const&
     if (world.rank() == 0)
         std::cout << "trainer: published " << version << " versions, the last of "
                   << to_servers.stats().bytes << " bytes on rank 0; "
-                  << (is_taken ? "a server has it\n" : "no server came\n");
+                  << (is_taken ? "a server has it\n" : "no server took it\n");
     return is_taken;
 }
 
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
     boost::mpi::environment const environment(argc, argv);
     boost::mpi::communicator const world;
     if (argc != 2 || world.size() != 4) {
-        std::cerr << "mpiexec -n 4 13_bridge_trainer_mpi_4 PORT_FILE\n";
+        std::cerr << "usage: mpiexec -n 4 13_bridge_trainer_mpi_4 PORT_FILE\n";
         return 1;
     }
     try {

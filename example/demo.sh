@@ -32,13 +32,13 @@ build_dir=$(cd "$1" && pwd)
 shift
 work=
 if [ $# -gt 0 ]; then
-    { [ $# -eq 2 ] && [ "$1" = --keep ]; } || refuse "'$*' is not understood"
+    { [ $# -eq 2 ] && [ "$1" = --keep ]; } || refuse "unexpected arguments '$*'"
     mkdir -p "$2"
     work=$(cd "$2" && pwd)
 fi
 
 tool=$build_dir/example/reshard
-[ -x "$tool" ] || refuse "$tool is not there; ./bootstrap.sh demo builds it"
+[ -x "$tool" ] || refuse "$tool does not exist; build it with ./bootstrap.sh demo"
 models=$(cd "$(dirname "$0")/models" && pwd)
 
 if [ -z "$work" ]; then

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-"""How long compilers take over programs that use the library, beside `#include <Eigen/Dense>`.
+"""Measures how long compilers take for programs that use the library, compared with `#include <Eigen/Dense>`.
 
     measure.py [--compilers g++] [--include DIR]... [--sources NAME...] [--modes NAME...]
                [--repeat 3] [--json FILE] [--check] [--plans]
 
-Each source is compiled at -O2 once with all of the library in it (`header_only`) and once against headers
-that only declare it (`compiled`). Seconds are those of the compiler's own processor time; Eigen is
-compiled before each source, and medians count. With `--check`, a figure beyond its bound is measured
-again, up to ten times, and is an error if it stays there; of all of them the least counts, of Eigen as of
-the source: what else a machine does only adds to it.
+Each source is compiled at -O2, once with the full library in it (`header_only`) and once with headers that
+only declare it (`compiled`). Seconds are the compiler's processor time. Eigen is compiled before each source,
+and medians count. With `--check`, a figure that exceeds its bound is measured again, up to ten times; if it
+still exceeds the bound, that is an error. Then the least times count, both for Eigen and for the source,
+because other work of the machine can only add to them.
 
-With `--plans`: plans that are types, a 32-layer Llama of 291 tensors for 8 ranks, then models of 64
-tensors of more and more different shapes, without code generation.
+With `--plans`, measures plans that are types, without code generation: a 32-layer Llama of 291 tensors for 8
+ranks, then models of 64 tensors with more and more different shapes.
 """
 
 import argparse
@@ -31,7 +31,7 @@ EIGEN = "#include <Eigen/Dense>\n"
 
 
 def default_includes():
-    """Where Debian has Eigen, and where the compiler wrapper of MPI looks."""
+    """The directory of Eigen in Debian, and the directories of the MPI compiler wrapper."""
     shown = subprocess.run(["mpicxx", "--showme:incdirs"], capture_output=True, text=True)
     return ["/usr/include/eigen3", *shown.stdout.split()]
 
@@ -44,8 +44,8 @@ SOURCES = {
 }
 MODES = {"compiled": ["-DRESHARD_SEPARATE_COMPILATION"], "header_only": []}
 
-# How many times Eigen each may take, and how many MiB, with g++: what was reached. Asked for are 1.5, 3
-# and 3.5 compiled, 4, 12 and 20 with all of the library in the program, and 800 MiB.
+# The bounds with g++, as multiples of Eigen's time and in MiB: the values that have been reached. The goals are
+# 1.5, 3 and 3.5 compiled; 4, 12 and 20 header-only; and 800 MiB.
 SLACK = 1.2
 BOUNDS = {
     ("umbrella", "compiled"): (1.7, None),
@@ -90,7 +90,7 @@ def llama(layers):
 
 
 def shapes(different):
-    """64 tensors of that many different shapes."""
+    """64 tensors with this number of different shapes."""
     for i in range(64):
         yield f"tensor.{i}", f"{64 + 8 * (i % different)}, 64", 0
 
@@ -117,7 +117,7 @@ def plan_source(tensors, with_plan=True):
 
 
 class Measured:
-    """What one run of a compiler took: user seconds, and bytes at the most."""
+    """The user seconds and the peak bytes of one run of a compiler."""
 
     def __init__(self, command):
         with tempfile.TemporaryFile() as words:
@@ -132,7 +132,7 @@ class Measured:
 
 
 class Compiling:
-    """Compiles sources in a folder of its own."""
+    """Compiles sources in a separate folder."""
 
     def __init__(self, folder, chosen):
         self.folder = pathlib.Path(folder)
@@ -154,7 +154,7 @@ class Compiling:
         return self.run(compiler, text, "-O2", *options, "-c", "-o", str(self.folder / "source.o"))
 
     def row(self, compiler, source, mode, before):
-        """A source beside Eigen, in turn; behind what was measured before, which it is added to."""
+        """Measures Eigen and a source in turn. Adds the figures to those in `before`."""
         for _ in range(self.repeat):
             before.append((self.to_object(compiler, EIGEN),
                            self.to_object(compiler, SOURCES[source], *MODES[mode])))
@@ -166,7 +166,7 @@ class Compiling:
 
 
 def excess(row):
-    """By what a row is beyond its bound, in words, or nothing."""
+    """The bound that a row exceeds, in words; None if it exceeds none."""
     ratio, mebibytes = BOUNDS.get((row["source"], row["mode"]), (None, None))
     if ratio and row["ratio_to_eigen"] > SLACK * ratio:
         return f"more than {SLACK * ratio:.2f} times Eigen"
@@ -216,13 +216,13 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--compilers", nargs="+", default=["g++"])
     arguments.add_argument("--include", action="append", default=[],
-                           help="of Eigen and MPI; where Debian has them, if not given")
+                           help="a directory of Eigen or MPI; by default, where Debian has them")
     arguments.add_argument("--sources", nargs="+", choices=SOURCES, default=list(SOURCES))
     arguments.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     arguments.add_argument("--repeat", type=int, default=3)
     arguments.add_argument("--json", help="write the rows to this file, too")
-    arguments.add_argument("--check", action="store_true", help="hold the bounds")
-    arguments.add_argument("--plans", action="store_true", help="plans that are types instead")
+    arguments.add_argument("--check", action="store_true", help="fail if a figure exceeds its bound")
+    arguments.add_argument("--plans", action="store_true", help="measure plans that are types instead")
     chosen = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         compiling = Compiling(folder, chosen)

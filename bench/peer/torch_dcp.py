@@ -1,14 +1,14 @@
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-"""How long others take for the checkpoints of `bench/storage`.
+"""Measures how long other libraries take for the checkpoints of `bench/storage`.
 
     torch_dcp.py [--ranks 1,2,4] [--where memory,disk] [--megabytes 1024] [--repeat 7] [--json FILE]
 
 torch.distributed.checkpoint, over gloo, saves the 291 bf16 tensors by rows, and loads them by rows and by columns; the
-safetensors package, which knows one process, saves and loads them whole. Each is measured in turn with `write` of as
-many bytes by as many processes, and `read` into memory that was written to before, from the page cache; nothing waits
-for the disk. The lines of --json have the form of those of `bench/storage --json`. Needs torch and safetensors; what is
-loaded is compared in full.
+safetensors package, which uses one process, saves and loads them whole. Each is measured in turn with `write` of the
+same bytes by the same number of processes, and with `read` from the page cache into memory that was written to before;
+nothing waits for the disk. The lines of --json have the same form as those of `bench/storage --json`. Needs torch and
+safetensors. All loaded elements are compared.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def whole(i, rows):
 
 
 class Tensors:
-    """What one rank holds of the model."""
+    """The shards of one rank."""
 
     def __init__(self, options, axis, rank, ranks):
         rows = max(8, options.megabytes * 448 // 1024) // 4 * 4
@@ -82,7 +82,7 @@ def read_plain(path, data):
 
 
 class Bench:
-    """The measurements of one rank of some."""
+    """The measurements of one rank."""
 
     def __init__(self, options, rank, ranks):
         self.options, self.rank, self.ranks = options, rank, ranks
@@ -137,7 +137,7 @@ class Bench:
         return lambda: dcp.load(tensors.state(mesh), storage_reader=FileSystemReader(path))
 
     def safetensors(self, where, directory, tensors, plain, buffer):
-        """The package of that name: one process, one file."""
+        """Measures the safetensors package: one process, one file."""
         path = directory + "/model.safetensors"
         loaded = {}
         remove = lambda: os.path.exists(path) and os.unlink(path)
@@ -173,7 +173,7 @@ def main():
     parser.add_argument("--disk", default=tempfile.gettempdir(), help="a directory on a disk")
     parser.add_argument("--megabytes", type=int, default=1024, help="the size of the model, in MiB")
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--json", help="a file for all figures")
+    parser.add_argument("--json", help="write the numbers to this file")
     options = parser.parse_args()
     print("case                   ranks  where   median ms   ratio  against")
     lines = []

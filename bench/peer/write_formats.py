@@ -1,12 +1,12 @@
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-"""Checkpoints of equal tensors, each by the library whose format it is, for `bench/storage --checkpoint`.
+"""Writes checkpoints of equal tensors, each with the library of its format, for `bench/storage --checkpoint`.
 
     write_formats.py DIRECTORY [--mebibytes 512] [--keys many|few] [--ranks 1] FORMAT...
 
-FORMAT is torch_dcp, megatron, flex, flex_safetensors, npy, npz or gguf, each of which is written to DIRECTORY/FORMAT, with an
-ending where it is a file. The tensors are 291 of float16, or 16 of float32 (`--keys few`), cut by rows where there are several ranks;
-npy has one of all bytes. Needs the library of the format: torch, megatron-core, paddle, numpy or gguf.
+FORMAT is torch_dcp, megatron, flex, flex_safetensors, npy, npz or gguf. Each is written to DIRECTORY/FORMAT, with an
+ending if it is a file. There are 291 tensors of float16, or 16 of float32 (`--keys few`), cut by rows if there are
+several ranks; npy has one tensor with all bytes. Needs the library of the format: torch, megatron-core, paddle, numpy or gguf.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def write_megatron(options, path):
     from megatron.core.dist_checkpointing.mapping import ShardedTensor
 
     class Threads:
-        """In place of the processes that it starts, which would inherit locks of gloo's threads."""
+        """Replaces the processes that Megatron-Core starts, which would inherit locks of gloo's threads."""
 
         def __getattr__(self, name):
             return getattr(torch.multiprocessing, name)
@@ -152,7 +152,7 @@ def main():
     parser.add_argument("--keys", choices=["many", "few"], default="many")
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--rank", type=int, help="used by the script itself")
-    parser.add_argument("--port", type=int, help="likewise")
+    parser.add_argument("--port", type=int, help="used by the script itself, too")
     options = parser.parse_args()
     os.makedirs(options.directory, exist_ok=True)
     for name in options.formats:

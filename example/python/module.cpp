@@ -143,8 +143,8 @@ adapt::dlpack_tensor tensor_of(py::capsule lent) {
         return adapt::dlpack_tensor(managed);
     }
     if (name != "dltensor")
-        fail(errc::usage, "__dlpack__ gave a capsule named '", name,
-             "', and neither 'dltensor' nor 'dltensor_versioned'");
+        fail(errc::usage, "__dlpack__ returned a capsule named '", name,
+             "', not 'dltensor' or 'dltensor_versioned'");
     auto* const managed = lent.get_pointer<adapt::dlpack::managed>();
     lent.set_name("used_dltensor");
     return adapt::dlpack_tensor(managed);
@@ -168,7 +168,7 @@ void add(StateDict& tensors, given_shard const& shard, Tensor tensor) {
     auto const view = reshard::view(std::as_const(tensor));
     if (std::same_as<StateDict, state_dict> && is_read_only(tensor))
         fail(errc::usage, "a tensor of ", view.dtype, " ", view.shape,
-             " is read-only, and the tensors of `want` are written");
+             " is read-only, but the tensors of `want` are written to");
     index_vector const whole_shape = shape ? vector_of(*shape) : view.shape;
     index_vector const first = vector_of(offset.value_or(std::vector<index_t>(whole_shape.size())));
     box const region{first, view.shape};
@@ -289,8 +289,8 @@ PYBIND11_MODULE(_reshard, module) {
     // NumPy 2 changed the memory layout of array objects; older pybind11 does not know it.
     if (py::module_::import("numpy").attr("__version__").cast<std::string>()[0] != '1')
         throw py::import_error(
-            "this module was built with a pybind11 before 2.12, which cannot read "
-            "arrays of NumPy 2; build it with a newer one, or use NumPy 1");
+            "this module was built with a pybind11 older than 2.12, which cannot read arrays "
+            "of NumPy 2; build it with a newer pybind11, or use NumPy 1");
 #endif
     module.attr("version") = std::to_string(RESHARD_VERSION_MAJOR) + "." +
                              std::to_string(RESHARD_VERSION_MINOR) + "." +

@@ -242,7 +242,7 @@ void add_check(CLI::App& app, invocation& chosen) {
     auto const page = std::make_shared<std::string>();
     CLI::App* const command = add_command(
         app, chosen, "check",
-        "Report all that is wrong with a program, or with a target, before any byte moves",
+        "Report everything that is wrong with a program or a target, before any byte moves",
         "  reshard check --program fuse.aoa --source model\n"
         "  reshard check --program fuse.aoa --source model --target layout.json --json");
     add_reverse(*command, chosen, *files, add_program_or_renames(*command, *files));

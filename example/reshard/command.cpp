@@ -69,7 +69,7 @@ CLI::Option* add_path(CLI::App& command, invocation& chosen, std::string const& 
 CLI::Option* add_written(CLI::App& command, std::string const& name, std::string& path,
                          std::string const& noun) {
     auto const complaint = [](std::string const& text) {
-        return is_latest(text) ? "'" + text + "' is for reading; give the new one a name"
+        return is_latest(text) ? "'" + text + "' can only be read; give the new checkpoint a name"
                                : std::string();
     };
     return command.add_option(name, path, noun)->required()->check(complaint, "");
@@ -79,7 +79,7 @@ CLI::Option* add_directory(CLI::App& command, std::string const& name, std::stri
                            std::string const& noun) {
     auto const complaint = [](std::string const& text) {
         return std::filesystem::path(text).extension() == ".safetensors"
-                   ? "'" + text + "' is the name of a file, and a directory is written; give " +
+                   ? "'" + text + "' names a file, but this command writes a directory; give " +
                          "another name, or write one file with reshard merge"
                    : std::string();
     };
@@ -87,8 +87,7 @@ CLI::Option* add_directory(CLI::App& command, std::string const& name, std::stri
 }
 
 void add_from(CLI::App& command, std::string& format) {
-    command
-        .add_option("--from", format, "The format that is read; by default, it is found by looking")
+    command.add_option("--from", format, "The format to read; detected by default")
         ->check(CLI::IsMember(reshard::detail::names_of_read_formats()));
 }
 
@@ -96,17 +95,16 @@ void add_compatible(CLI::App& command, reshard::detail::safetensors_options& rea
     command.add_flag_callback(
         "--compatible",
         [&reading] { reading.mode = reshard::detail::safetensors_mode::compatible; },
-        "Accept everything that the reference reader of safetensors accepts, and of a tensor in "
-        "several files "
-        "take the one that the index lists");
+        "Accept everything that the reference reader of safetensors accepts; if a tensor is in "
+        "several files, use the file that the index lists");
 }
 
 void add_source_layout(CLI::App& command, reshard::detail::safetensors_options& reading,
                        std::string const& directory) {
     command.add_option("--source-layout", reading.source_layout,
                        "A JSON file that says which files of " + directory +
-                           " ranks wrote, and how their tensors are cut, for files that do not "
-                           "say it themselves: {\"files\": \"consolidated.{rank:02}.pth\", "
+                           " the ranks wrote, and how their tensors are cut, if the files do "
+                           "not say so themselves: {\"files\": \"consolidated.{rank:02}.pth\", "
                            "\"mesh\": [[\"tp\", 2]], \"rules\": [...]}");
 }
 
@@ -115,14 +113,15 @@ void add_reading(CLI::App& command, reshard::detail::safetensors_options& readin
     add_compatible(command, reading);
     command
         .add_option("--only", reading.only,
-                    "A pattern of keys, such as 'model.**', of tensors and other values that are "
-                    "read; the others are as if they were not there (* is a name between two dots, "
-                    "** is anything)")
+                    "Read only the tensors and other values whose keys match this pattern, "
+                    "such as 'model.**', and treat all others as absent (* is a name between "
+                    "two dots, ** is anything)")
         ->expected(1)
         ->take_all();
     command
         .add_option("--without", reading.without,
-                    "A pattern of keys that are omitted, such as 'optimizer.**'")
+                    "Omit the tensors and other values whose keys match this pattern, such as "
+                    "'optimizer.**'")
         ->expected(1)
         ->take_all();
     add_source_layout(command, reading, "a directory");
@@ -131,8 +130,8 @@ void add_reading(CLI::App& command, reshard::detail::safetensors_options& readin
 void add_to(CLI::App& command, std::string& format, std::string const& target) {
     command
         .add_option("--to", format,
-                    "The format that is written; by default, safetensors, or what " + target +
-                        " ends with: .npz for one")
+                    "The format to write; by default, the one that the ending of " + target +
+                        " names, such as .npz, or else safetensors")
         ->check(CLI::IsMember(reshard::detail::names_of_written_formats()));
 }
 
@@ -145,9 +144,10 @@ void check_outside(processes const& world, std::string const& target, std::strin
     reshard::agree_on(world, [&] {
         std::filesystem::path const parent = parent_of(target);
         if (world.rank() == 0 && is_checkpoint(parent, source))
-            reshard::fail(reshard::errc::unsupported, target, ": lies in the checkpoint ",
+            reshard::fail(reshard::errc::unsupported, target, ": is inside the checkpoint ",
                           parent.string(),
-                          ", and would be lost when that is replaced; give a target outside it");
+                          ", and would be lost when that checkpoint is replaced; give a target "
+                          "outside it");
     });
 }
 

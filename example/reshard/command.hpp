@@ -94,7 +94,7 @@ std::string format_to_write(std::string const& format, std::string const& target
 CLI::App* add_command(CLI::App& app, invocation& chosen, std::string const& name,
                       std::string const& description, std::string const& examples);
 
-/// Adds an argument that names a checkpoint to read, or may name one. `DIR/@latest` is allowed.
+/// Adds an argument that names, or may name, a checkpoint to read. `DIR/@latest` is allowed.
 CLI::Option* add_path(CLI::App& command, invocation& chosen, std::string const& name,
                       std::string& path, std::string const& noun);
 

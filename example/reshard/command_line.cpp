@@ -21,12 +21,13 @@ void add_commands(CLI::App& app, invocation& chosen) {
                                           std::to_string(RESHARD_VERSION_MINOR) + "." +
                                           std::to_string(RESHARD_VERSION_PATCH));
     app.footer(
-        "Each command has its own --help. Several processes: mpiexec -n P reshard ...\n"
-        "Where a checkpoint is read, DIR/@latest is the newest complete one in the directory DIR.\n"
+        "Each command has its own --help. To use several processes: mpiexec -n P reshard ...\n"
+        "Commands that read a checkpoint accept DIR/@latest: the newest complete one in DIR.\n"
         "Results go to standard output; errors, warnings, notes and progress to standard error.\n"
         "Ranks are counted from 0.\n"
-        "Exit status: 0; 1 if the answer is no; 2 for wrong usage; 3 for refused input; 4 if the\n"
-        "system could not read or write; 141 if nobody reads the output any more.");
+        "Exit status: 0 for success; 1 if the answer is no; 2 for wrong usage; 3 for refused\n"
+        "input; 4 if the system could not read or write; 141 if the reader of the output has\n"
+        "closed it.");
     add_inspect(app, chosen);
     add_synthesize(app, chosen);
     add_expand(app, chosen);

@@ -111,7 +111,7 @@ conversion conversion_of(source_spec const& source, job const& full_job,
 void check_replicas(bool are_wanted, std::string const& format) {
     if (are_wanted && detail::is_other_format(format))
         fail(errc::usage, "--replicas and --per-rank: ", format,
-             " stores each different shard once; omit them, or write sharded_safetensors");
+             " stores each different shard once; omit these options, or write sharded_safetensors");
 }
 
 std::string lost_objects_of(source_spec const& source, std::string const& format) {
@@ -138,7 +138,7 @@ std::size_t say_lost_texts(checkpoint_metadata const& source, mapping const& pro
           std::pair{&match.misread, std::string("readers would take them for names of tensors")}})
         if (!names->empty())
             lost.push_back(source.path.string() +
-                           ": texts in the metadata are not carried, since " + why + ": " +
+                           ": texts in the metadata are not copied, because " + why + ": " +
                            listed(*names));
     if (says)
         say_warnings(lost);
@@ -154,7 +154,7 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
     for (detail::checkpoint_file const& file : source.files)
         for (std::string& key : detail::tuples_with_tensors(*detail::files_of_system(), file.path))
             tuples.push_back(key.empty() ? file.path.stem().string() : std::move(key));
-    erase_if(tuples, [&](std::string const& tuple) { // the selection has no tensor of these
+    erase_if(tuples, [&](std::string const& tuple) { // none of these is selected
         std::string const within = tuple + ".";
         auto const first =
             std::ranges::lower_bound(source.tensors, within, {}, &detail::checkpoint_tensor::key);
@@ -167,17 +167,17 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
         say_warnings({source.path.string() + ": " +
                       detail::first_and_more("'" + tuples.front() + "'", tuples.size()) +
                       (is_one ? " is a tuple" : " are tuples") +
-                      " with tensors, which torch keeps whole: the values in '" + tuples.front() +
-                      "' get separate names, '" + tuples.front() +
-                      ".0', but torch.distributed.checkpoint.load into a state dict like the saved "
-                      "one looks for one value"});
+                      " with tensors, which torch keeps whole: here the values in '" +
+                      tuples.front() + "' get separate names, such as '" + tuples.front() +
+                      ".0', but torch.distributed.checkpoint.load into a state dict like the "
+                      "saved one looks for a single value"});
     return 1;
 }
 
 void check_shared(bool are_shared, std::string const& format) {
     if (are_shared && detail::is_other_format(format))
         fail(errc::usage, "--share-copies: ", format,
-             " stores a tensor for each name; omit it, or write safetensors");
+             " stores a tensor for each name; omit this option, or write safetensors");
 }
 
 void check_fused_order(job const& full_job, job_files const& files, std::string const& format) {
@@ -190,15 +190,15 @@ void note_fused_lost(job const& full_job, std::string const& format) {
     if (fused.empty() || !detail::is_other_format(format))
         return;
     if (!detail::written_format_of(format).has_shards())
-        return note(format + " does not store how tensors were fused, so later layouts of them are "
-                             "not checked; sharded_safetensors does");
+        return note(format + " does not store how tensors were fused, so later layouts of them "
+                             "are not checked; sharded_safetensors stores it");
     auto const several = [](auto const& element) { return element.second.blocks > 1; };
     auto const first = std::ranges::find_if(fused, several);
     if (first != fused.end() && detail::written_format_of(format).has_global_order)
         note("'" + first->first + "' is interleaved in " + std::to_string(first->second.blocks) +
              " parts; readers of " + format +
-             " cut tensors themselves, and get the right rows with this number of tensor-parallel "
-             "ranks only");
+             " cut tensors themselves, and get the right rows only with this number of "
+             "tensor-parallel ranks");
 }
 
 namespace {
@@ -226,12 +226,13 @@ void note_torch_lacks(job const& full_job, std::string const& format) {
     for (mapping_output const& output : full_job.map().outputs())
         if (std::ranges::find(lacking, output.value.dtype) != std::end(lacking))
             return note(detail::words("'", output.key, "' is ", code(output.value.dtype),
-                                      ", which ", reader, " does not have: ", rest));
+                                      ", which ", reader, " does not support: ", rest));
     for (tensor_layout const& tensor :
          full_job.target ? full_job.target->tensors : reshard::vector<tensor_layout>())
         if (full_job.map().find(tensor.key) && has_blocks(full_job.target->spread_of(tensor)))
-            return note(detail::words("files have the blocks of '", tensor.key,
-                                      "' side by side, which ", reader, " does not know: ", rest));
+            return note(detail::words("the files store the blocks of '", tensor.key,
+                                      "' side by side, which ", reader,
+                                      " does not support: ", rest));
 }
 
 void note_aliases(std::map<std::string, std::string> const& aliases) {
@@ -297,7 +298,7 @@ std::string text_of(conversion const& planned) {
         rows->resize(rows->size() - left_out);
         text += table(*rows);
         if (left_out > 0)
-            text += "  and " + counted(left_out, "file") + " more; --json lists all\n";
+            text += "  and " + counted(left_out, "more file") + "; --json lists all\n";
     }
     return text;
 }

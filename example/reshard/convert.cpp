@@ -71,8 +71,8 @@ void check_name(std::string const& target, std::string const& format) {
     bool const is_directory = format.empty() || !detail::written_format_of(format).is_file();
     if (is_directory && (detail::format_of_file(target) || std::ranges::count(others, ending) > 0))
         fail(errc::usage, target,
-             ": is the name of a file, and a directory is written; give "
-             "another name, or one that ends with .safetensors, .pt, .npz or .npy");
+             ": is the name of a file, but a directory would be written; give another name, or "
+             "one that ends with .safetensors, .pt, .npz or .npy");
 }
 
 /// Refuses a file size for formats whose files are not cut by size.
@@ -81,8 +81,8 @@ void check_shard_size(convert_command const& options, std::string const& format)
                         (format.empty() && options.files.target.empty());
     if (options.shard_bytes && !is_cut)
         fail(errc::usage, "--shard-size: files of ", format.empty() ? "a layout" : format,
-             " are not cut by size; files of huggingface (which is written without --to and "
-             "--layout) and unified_checkpoint are");
+             " are not cut by size; only huggingface (the default without --to and --layout) "
+             "and unified_checkpoint have such files");
 }
 
 /// Whether the data type of a tensor differs from the type of its sources.
@@ -98,8 +98,8 @@ bool has_casts(mapping const& map) {
 /// Notes that a configuration still has the data type from before a cast.
 void note_old_type(convert_report const& report) {
     if (std::ranges::count(report.carried, "config.json") > 0)
-        note("config.json was copied as it is, with the data type (dtype, torch_dtype) from before "
-             "--cast");
+        note("config.json was copied unchanged; its data type (dtype, torch_dtype) is the one "
+             "from before --cast");
 }
 
 /// Refuses options that the written format does not support.
@@ -110,7 +110,7 @@ void check_options(convert_command const& options, std::string const& format) {
     check_shared(options.share_copies, format);
     if (options.verify && detail::is_other_format(format))
         fail(errc::usage, "--verify compares digests, which ", format,
-             " does not have; compare by reshard diff --data");
+             " does not have; compare with reshard diff --data");
 }
 
 convert_report run_convert(processes const& world, convert_command const& options,
@@ -172,8 +172,7 @@ void read_again(processes const& world, convert_command const& options) {
     progress_bar bar(world.rank() == 0, options.progress);
     auto const match = verify(world, open_checkpoint(world, options.target), std::ref(bar));
     if (!match.ok())
-        fail(errc::corrupt_file,
-             "read again after it was written: ", detail::describe(match.bad.front()));
+        fail(errc::corrupt_file, "read back after writing: ", detail::describe(match.bad.front()));
 }
 
 /// Says how many bytes a delta saves.
@@ -221,18 +220,18 @@ void add_writing(CLI::App& command, invocation& chosen, convert_command& options
     command.add_flag("--verify", options.verify,
                      "Read the written data again, and compare it with its digests");
     command.add_flag("--no-carry", options.no_carry,
-                     "Do not copy the files beside the source that hold no tensors, nor texts in "
-                     "the metadata of its files");
+                     "Do not copy files without tensors that are beside the source, or texts "
+                     "in the metadata of its files");
     command.add_flag("--no-objects", options.no_objects,
                      "Omit values that are not tensors, such as a learning rate, for which the "
                      "written format has no place");
     add_path(command, chosen, "--base", options.base,
-             "Write a delta: only what differs from this checkpoint of the same layout, without "
-             "which it cannot be read");
+             "Write a delta: only the data that differs from this checkpoint of the same "
+             "layout; the delta cannot be read without it");
     add_numbers(command, options.numbers);
     add_shard_size(command, options.shard_bytes,
-                   "The most bytes of a file of a Hugging Face directory (default: 5GB) or of a "
-                   "Unified Checkpoint (no limit)");
+                   "The maximum size of a file, for a Hugging Face directory (default: 5GB) or "
+                   "a Unified Checkpoint (default: no limit)");
     add_progress(command, options.progress);
 }
 
@@ -250,11 +249,11 @@ std::string headline_of(std::string const& target, std::string const& source, in
 outcome converted(processes const& world, convert_report const& report, double seconds,
                   std::string const& headline, bool as_json) {
     if (world.rank() == 0 && !report.removed.empty())
-        note("removed what writers that died had left: " + listed(report.removed));
+        note("removed files that interrupted writers had left: " + listed(report.removed));
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
     if (world.rank() == 0 && !report.kept.empty())
-        note("kept beside the tensors, from before: " + listed(report.kept));
+        note("kept from the replaced checkpoint: " + listed(report.kept));
     for (std::string const& text : report.notes)
         if (world.rank() == 0)
             note(text);
@@ -284,15 +283,15 @@ void add_convert(CLI::App& app, invocation& chosen) {
         "  mpiexec -n 6 reshard convert model sharded --program fuse.aoa --layout pp2_tp3.json");
     add_path(*command, chosen, "SOURCE", options->files.source, "A checkpoint")->required();
     add_written(*command, "TARGET", options->target,
-                "The directory or file that is to be written; its parent exists");
+                "The directory or file to write; its parent directory must exist");
     add_reading(*command, options->files.reading);
     add_to(*command, options->to, "TARGET");
     add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files));
     CLI::Option* const wanted =
         add_path(*command, chosen, "--layout", options->files.target,
-                 "A layout file or a checkpoint: the target gets a file for each rank that writes, "
-                 "shard-00001-model-... for rank 0 and so on; equal shards are in one of them. "
-                 "Without it, a Hugging Face directory");
+                 "A layout file or a checkpoint. The target gets a file for each rank that "
+                 "writes, shard-00001-model-... for rank 0 and so on; equal shards are written "
+                 "once. Without this option, a Hugging Face directory is written");
     for (CLI::Option* const option : add_replicas(*command, options->replicas, options->per_rank))
         option->needs(wanted);
     add_partial(*command, options->files, "layout")->needs(wanted);

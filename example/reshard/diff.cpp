@@ -87,7 +87,7 @@ std::string text_of(detail::object_comparison const& comparison, diff_options co
     for (auto const& [keys, path] :
          {std::pair{&comparison.only_a, &options.a}, std::pair{&comparison.only_b, &options.b}})
         if (!keys->empty())
-            text += "no tensors, and only in " + *path + ": " + listed(*keys) + "\n";
+            text += "values that are not tensors, only in " + *path + ": " + listed(*keys) + "\n";
     return text;
 }
 
@@ -110,7 +110,7 @@ std::string text_of(comparison const& found_comparison, diff_options const& opti
     compared.not_compared.clear();
     if (!found_comparison.not_compared.empty())
         text +=
-            "not compared, since they cannot be read: " + listed(found_comparison.not_compared) +
+            "not compared, because they cannot be read: " + listed(found_comparison.not_compared) +
             "\n";
     return text +
            (found_comparison.equal() ? "equal"
@@ -123,12 +123,12 @@ std::string text_of(comparison const& found_comparison, diff_options const& opti
 void note_read(comparison const& comparison, diff_options const& options) {
     std::string why;
     if (comparison.other_shards > 0)
-        why = "have other shards for " + tensors(comparison.other_shards);
+        why = "have different shards for " + tensors(comparison.other_shards);
     if (comparison.no_digests > 0)
         why += (why.empty() ? "" : ", and ") +
                ("have no digests to compare for " + tensors(comparison.no_digests));
     if (!why.empty())
-        note(options.a + " and " + options.b + " " + why + ": the data of these was read");
+        note(options.a + " and " + options.b + " " + why + ": their data was read");
 }
 
 /// Notes which values that are not tensors were not compared, and why.
@@ -136,10 +136,9 @@ void note_objects(detail::object_comparison const& comparison, diff_options cons
     if (!comparison.are_identical && comparison.in_a + comparison.in_b > 0)
         note(options.a + " has " + objects(comparison.in_a) + ", and " + options.b + " has " +
              objects(comparison.in_b) +
-             ", which were not compared: the two formats have no place for "
-             "the same values");
+             ", which were not compared: the two formats do not store the same values");
     if (!comparison.unread.empty())
-        note("not compared, since these are not tensors and were not read: " +
+        note("not compared, because these values are not tensors and were not read: " +
              listed(comparison.unread) +
              (comparison.why_unread.empty() ? "" : " (" + comparison.why_unread + ")"));
 }
@@ -159,7 +158,7 @@ void note_metadata(checkpoint const& a, checkpoint const& b) {
     for (auto const& [name, value] : of_b)
         add(name, !of_a.contains(name));
     if (!names.empty())
-        note("texts in the metadata differ, and are not compared: " + listed(names));
+        note("texts in the metadata differ, which does not affect the result: " + listed(names));
 }
 
 comparison compared(processes const& world, checkpoint const& a, checkpoint const& b,
@@ -214,16 +213,16 @@ void add_diff(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<diff_options>();
     CLI::App* const command =
         add_command(app, chosen, "diff",
-                    "Compare two checkpoints by their tensors and other values, in any layouts",
+                    "Compare the tensors and other values of two checkpoints, in any layouts",
                     "  reshard diff model copy\n"
                     "  mpiexec -n 4 reshard diff model sharded --json");
     add_path(*command, chosen, "A", options->a, "A checkpoint")->required();
-    add_path(*command, chosen, "B", options->b, "Another one")->required();
+    add_path(*command, chosen, "B", options->b, "Another checkpoint")->required();
     add_compatible(*command, options->reading);
     add_source_layout(*command, options->reading, "A");
     command->add_flag("--data", options->options.data,
-                      "Read all data; without it, tensors of equal shards are compared by the "
-                      "digests saved with them, and read if these differ");
+                      "Read all data; by default, tensors with equal shards are compared by "
+                      "the digests saved with them, and read only if these differ");
     add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -77,8 +77,8 @@ std::optional<conversion> make_conversion(source_spec const& source, job const& 
         return std::nullopt;
     if (run.target_pieces > most_pieces) {
         note(options.files.target + ": " + grouped(run.target_pieces) +
-             " shards; what convert reads and writes is listed for " + grouped(most_pieces) +
-             " at most");
+             " shards; the reads and writes of convert are listed for up to " +
+             grouped(most_pieces) + " shards");
         return std::nullopt;
     }
     return conversion_of(source, full_job,
@@ -209,8 +209,8 @@ dry_run make_dry_run(source_spec const& source, job const& full_job, plan_comman
 relabelling relabel(source_spec const& source, job& full_job, plan_command const& options) {
     if (source.checkpoint)
         fail(errc::usage, source.path,
-             ": --relabel needs a layout of tensors in memory, and this is a checkpoint; give the "
-             "layout file of the processes as --source");
+             ": --relabel needs a layout of tensors in memory, but this is a checkpoint; give "
+             "the layout file of the processes as --source");
     relabelling relabelling =
         best_relabelling(full_job.map(), source.held, *full_job.target, options.ranks_per_node);
     full_job.target = relabelling.of_processes(*full_job.target);

@@ -273,15 +273,20 @@ void add_explain(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<explain_options>();
     CLI::App* const command = add_command(
         app, chosen, "explain",
-        "Show where each element of a target tensor comes from, or of a source tensor goes",
+        "Show where each element of a target tensor comes from, or where each element of a "
+        "source tensor goes",
         "  reshard explain --key qkv --box 0:2,3:4 --source model --target layout.json "
         "--program fuse.aoa\n"
         "  reshard explain --source-key w --source model --program fuse.aoa");
-    CLI::Option_group& keys = *command->add_option_group("key", "Exactly one of them");
-    keys.add_option("--key", options->key, "A tensor of the target: where it comes from");
-    keys.add_option("--source-key", options->source_key, "A tensor of the source: where it goes");
+    CLI::Option_group& keys = *command->add_option_group("key", "Exactly one of these");
+    keys.add_option("--key", options->key, "A tensor of the target: show where it comes from");
+    keys.add_option("--source-key", options->source_key,
+                    "A tensor of the source: show where "
+                    "it goes");
     keys.require_option(1);
-    command->add_option("--box", options->region, "A box of it, such as 0:2,3:4 or 0:2,:");
+    command->add_option("--box", options->region,
+                        "Only this box of the tensor, such as "
+                        "0:2,3:4 or 0:2,:");
     command->add_flag("--all", options->all, "Print all lines, even if there are more than 24");
     add_source(*command, chosen, options->files);
     add_target(*command, chosen, options->files);

@@ -37,7 +37,7 @@ struct file_sum {
 /// Throws if OpenSSL refuses a step, for example because SHA-256 is not allowed.
 void check_done(int result) {
     if (result != 1)
-        fail(errc::unsupported, "OpenSSL does not make SHA-256 sums here");
+        fail(errc::unsupported, "OpenSSL cannot compute SHA-256 sums here");
 }
 
 /// The SHA-256 of a file; empty if it is missing.
@@ -47,7 +47,9 @@ std::string sum_of(std::filesystem::path const& path, detail::progress_count& co
     if (status.type() == std::filesystem::file_type::not_found)
         return {};
     if (!std::filesystem::is_regular_file(status))
-        fail(errc::corrupt_file, path.string(), ": has a sum, but is not a file");
+        fail(errc::corrupt_file, path.string(),
+             ": is listed with a sum, but is not a regular "
+             "file");
     std::ifstream file(path, std::ios::binary);
     if (!file)
         fail(errc::io, path.string(), ": cannot be opened");
@@ -90,9 +92,9 @@ reshard::vector<file_sum> read_sums(std::filesystem::path const& path) {
     reshard::vector<file_sum> sums;
     for (auto const& [file, sum] : root.at("files").members()) {
         if (!is_name(file))
-            sum.refuse("is not a file of this directory");
+            sum.refuse("is not the name of a file in this directory");
         if (!is_sum(sum.text()))
-            sum.refuse("expected a SHA-256 sum, 64 digits of hexadecimal numbers");
+            sum.refuse("expected a SHA-256 sum of 64 hexadecimal digits");
         std::error_code missing;
         auto const bytes = std::filesystem::file_size(path.parent_path() / file, missing);
         sums.push_back({file, sum.text(), path.parent_path() / file,

@@ -62,7 +62,7 @@ std::string addition_of(std::string const& kind) {
 std::string all_at_once(finding_group const& group) {
     std::string const statement = addition_of(missing_kind(*group.first));
     bool const can_add = group.first->message.find("write  _ -> ") != std::string::npos;
-    return can_add && !statement.empty() ? "; for all at once  " + statement : "";
+    return can_add && !statement.empty() ? "; to add all at once, write  " + statement : "";
 }
 
 /// Notes the source tensors that no target tensor uses, or uses only in part.
@@ -96,7 +96,8 @@ void note_zeros(job const& full_job) {
         if (output.added)
             zeros.push_back(output.key);
     if (!zeros.empty())
-        note(counted(zeros.size(), "key") + " without a source: zeros in a file: " + listed(zeros));
+        note(counted(zeros.size(), "key") +
+             " without a source, filled with zeros: " + listed(zeros));
 }
 
 /// The source tensor that an output copies completely, in any order of axes and as any data type.
@@ -251,8 +252,8 @@ void note_renamed_away(job& full_job, catalog const& source, job_files const& fi
          "renamed_away",
          key,
          "'" + key +
-             "' is renamed away: the program reads it, and makes nothing of that "
-             "name; to keep it, add after the last statement that reads it:  " +
+             "' is renamed away: the program reads it, but makes no tensor of that name; to "
+             "keep it, add after the last statement that reads it:  " +
              name + " -> " + name + others,
          {},
          0});

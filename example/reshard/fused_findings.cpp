@@ -52,20 +52,22 @@ reshard::vector<std::size_t> axes_cut_anew(catalog_entry const& wanted, catalog_
 std::string_view fused_advice(fused_order order) {
     switch (order) {
     case fused_order::parts:
-        return ": tensors of that name have several others one after the other, so ranks would get "
-               "rows of the wrong tensors; a program has to rebuild it (fused_ffn, fused_qkv_old, "
-               "fused)";
+        return ": tensors with this name contain several tensors, one after the other, so "
+               "ranks would get rows of the wrong tensors; rebuild it with a program "
+               "(fused_ffn, fused_qkv_old, fused)";
     case fused_order::by_head:
-        return ": tensors of that name have rows of several others head by head, and the layout "
-               "cuts inside a head; give a number of parts that divides the heads";
+        return ": tensors with this name contain the rows of several tensors, head by head, "
+               "and the layout cuts inside a head; use a number of parts that divides the "
+               "number of heads";
     case fused_order::heads:
-        return ": tensors of that name have rows of heads, and the layout cuts inside a head; if "
-               "a job does not gather it first, cut it into a number of parts that divides the "
-               "heads, or replicate it";
+        return ": the rows of tensors with this name form heads, and the layout cuts inside a "
+               "head; unless the job gathers it first, use a number of parts that divides the "
+               "number of heads, or replicate it";
     default:
-        return ": if several tensors are fused in it, part by part, as its name may mean, ranks "
-               "would get rows of the wrong tensors, and a program has to rebuild it (fused_ffn, "
-               "fused_qkv_old, fused); groups of heads, as of fused_qkv, stay as they are";
+        return ": its name may mean that several tensors are fused in it; if they are fused "
+               "part by part, ranks would get rows of the wrong tensors: rebuild it with a "
+               "program (fused_ffn, fused_qkv_old, fused); groups of heads, as from fused_qkv, "
+               "need no change";
     }
 }
 
@@ -99,7 +101,7 @@ void note_seemingly_fused(job& full_job, layout const& layout, catalog const& so
                                               std::string(fused_advice(order))));
 }
 
-/// Notes tensors in parts that are read as plain tensors, unless that may be right.
+/// Notes tensors in parts that are read as plain tensors, unless that may be intended.
 void note_parts_taken_whole(job& full_job, layout const& layout, job_files const& files) {
     std::string const text =
         files.cut_fused ? ""
@@ -141,7 +143,7 @@ void deinterleave_whole(job& full_job, layout const& layout, job_files const& fi
 }
 
 /// The mesh axes of a rule that cut one axis of its tensors, for example `'tp' (4) and 'fsdp' (2)`.
-/// Empty unless they are several, or the name of one is usual for data parallelism.
+/// Empty unless there are several, or one has a name that is usual for data parallelism.
 std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule const& rule,
                           index_t axis) {
     constexpr std::string_view of_data[] = {"dp", "fsdp", "ddp", "zero", "data"};
@@ -186,8 +188,9 @@ void warn_fused_by_axes(job& full_job, job_files const& files) {
         full_job.lowered.findings.push_back(unplaced(
             aoa::severity::warning, "fused_axes", first,
             text + detail::and_more_keys(count) +
-                "; a tensor-parallel job expects one part for each tensor-parallel rank: fuse with "
-                "a layout that these alone cut, then cut the result with --cut-fused"));
+                "; a tensor-parallel job expects one part for each tensor-parallel rank: fuse "
+                "with a layout that is cut only for these ranks, then cut the result with "
+                "--cut-fused"));
 }
 
 /// Advice on renaming the scales of a tensor that `--rename` renames.

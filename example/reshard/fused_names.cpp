@@ -417,12 +417,12 @@ std::string text_of_parts(mapping const& program, layout const& layout, catalog 
     if (keys.empty())
         return {};
     std::string const& rules = files.reading.source_layout;
-    return "by its name '" + *keys.begin() + "'" + detail::and_more_keys(keys.size()) +
-           " may fuse several tensors, such as gate and up. The source has it in parts, which are "
-           "joined as they are; if each part has rows of every tensor, " +
-           (rules.empty() ? "take it apart by reshard convert with fused_ffn, fused_qkv_old or "
-                            "fused in a program"
-                          : "state it in its rule in " + rules + ", as \"fused\": [1, 1]");
+    return "by its name, '" + *keys.begin() + "'" + detail::and_more_keys(keys.size()) +
+           " may fuse several tensors, such as gate and up. The source has it in parts, which "
+           "are joined unchanged; if each part has rows of every tensor, " +
+           (rules.empty() ? "take it apart with reshard convert and a program that uses "
+                            "fused_ffn, fused_qkv_old or fused"
+                          : "say so in its rule in " + rules + ", as \"fused\": [1, 1]");
 }
 
 } // namespace tool

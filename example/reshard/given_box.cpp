@@ -18,7 +18,7 @@ namespace {
     fail(
         errc::usage,
         "reshard explain: '" + text +
-            "' is not a box; give an interval per axis, as in --box 0:2,3:4, or ':' for all of it");
+            "' is not a box; give one interval per axis, as in --box 0:2,3:4; ':' is a whole axis");
 }
 
 index_t number_in(std::string const& text, std::string_view digits) {

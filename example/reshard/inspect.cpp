@@ -130,7 +130,7 @@ std::string delta_text(checkpoint_metadata const& checkpoint) {
     if (needs.empty())
         return "delta that needs no other save\n";
     return "delta that needs " + listed(needs) + " for " +
-           grouped(static_cast<index_t>(detail::reused_bytes(*delta))) + " bytes of it\n";
+           grouped(static_cast<index_t>(detail::reused_bytes(*delta))) + " of its bytes\n";
 }
 
 /// Removes the tensors that cannot be read, and lists them with the unread files and the reasons.
@@ -207,8 +207,8 @@ std::string record_text(checkpoint_metadata const& checkpoint) {
            "\n" +
            (checkpoint.this_layout_only.empty()
                 ? ""
-                : "saved for its own layout only: a job of other shards is refused; convert makes "
-                  "it a checkpoint for any layout\n");
+                : "saved for its own layout only: a job with other shards cannot load it; "
+                  "convert makes it a checkpoint for any layout\n");
 }
 
 /// The first `most` bytes of a text, or fewer, so that no character is cut.
@@ -332,15 +332,15 @@ outcome inspect(inspect_options const& options, bool as_json) {
 void add_inspect(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<inspect_options>();
     CLI::App* const command = add_command(
-        app, chosen, "inspect", "Show the content of a checkpoint: files, tensors, shards",
+        app, chosen, "inspect", "Show the contents of a checkpoint: files, tensors, shards",
         "  reshard inspect model\n"
         "  reshard inspect model/model.safetensors --json");
     add_path(*command, chosen, "PATH", options->path, "A checkpoint")->required();
     command->add_flag(
         "--all", options->all,
-        "Show every tensor, also those that differ in numbers, and every other value");
+        "Show every tensor, even if keys differ only in numbers, and every other value");
     add_reading(*command, options->reading);
-    add_report(*command, options->report, "that shows its content");
+    add_report(*command, options->report, "that shows its contents");
     options->reading.takes_values_alone = true;
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

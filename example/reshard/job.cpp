@@ -37,11 +37,12 @@ namespace {
 /// The keys that a target lists. A target with rules is refused, since it lists none.
 reshard::vector<std::string> keys_wanted(job_files const& files) {
     if (files.target.empty())
-        fail(errc::usage, "reshard: --names is for a target with names, and none is given");
+        fail(errc::usage, "reshard: --names needs a target that lists its tensors, but no "
+                          "target is given");
     detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     if (detail::needs_shapes(wanted))
         fail(errc::usage, files.target,
-             ": --names is for a target with names, and this one has rules");
+             ": --names needs a target that lists its tensors, but this one has rules");
     reshard::vector<std::string> keys;
     for (detail::layout_row const& row : detail::table_of(wanted, catalog()).rows)
         keys.push_back(row.key);
@@ -85,8 +86,9 @@ void check_known(job const& full_job, program_expander const& expander) {
         fail(errc::unknown_key, files.program,
              ": the program is for another model, or does not name ",
              counted(unknown.size(), "tensor"), " of this one: ", listed(unknown),
-             "; print it (reshard programs ", files.program.substr(files.program.front() == '@'),
-             "), and remove or rename them in a copy, with {keeps PATTERN} for those that stay");
+             "; print it with reshard programs ",
+             files.program.substr(files.program.front() == '@'),
+             ", and in a copy remove or rename these tensors, or keep them with {keeps PATTERN}");
 }
 
 /// The statements of `--cast`. Notes the tensors that keep their data type although a pattern
@@ -98,7 +100,7 @@ std::string casts_of(job& full_job, catalog const& source, job_files const& file
             unplaced(aoa::severity::note, "cast", {},
                      "--cast: '" + casts.kept.front() + "'" + others +
                          (others.empty() ? " keeps its type" : " keep their types") +
-                         ": scales and optimizer state are cast only by their names"));
+                         ": scales and optimizer state need a pattern of their own"));
     return casts.text;
 }
 
@@ -109,8 +111,9 @@ aoa::program with_casts(job& full_job, aoa::program const& written,
     if (runs_backwards(files) && files.target.empty())
         return aoa::program(written); // see `cast_backwards`
     if (runs_backwards(files))
-        fail(errc::usage, "reshard: --cast with a layout is done after a program, and this one (",
-             files.program, ") is run backwards; cast in a second conversion");
+        fail(errc::usage,
+             "reshard: --cast with a layout does not work with a program that is run backwards (",
+             files.program, "); cast in a second conversion");
     full_job.expanded = expander.expand(written, nullptr);
     check_known(full_job, expander);
     full_job.written.keeps.reset();
@@ -139,7 +142,7 @@ void warn_head_counts(job& full_job, aoa::program const& program, job_files cons
                 full_job.notes.push_back({aoa::severity::warning,
                                           "head_count",
                                           {},
-                                          detail::words(attribute.word, " is ", *number, ", and ",
+                                          detail::words(attribute.word, " is ", *number, ", but ",
                                                         entry, " in the source's config.json is ",
                                                         *match, "; the statement's number is used"),
                                           attribute.where,
@@ -400,12 +403,14 @@ void refuse_unmade(job& full_job, job_files const& files) {
             if (std::string const key(full_job.code().text(full_job.code().right(statement)[0]));
                 !full_job.map().find(key))
                 add_error(full_job, errc::not_invertible, key,
-                          "'" + key + "' would be zeros, and --like does not give its shape");
+                          "'" + key +
+                              "' would be filled with zeros, but --like does not give its shape");
 }
 
 job make_job_without_target(layout const& source, catalog const& from, job_files const& files) {
     if (!files.strict.empty())
-        fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
+        fail(errc::usage, "reshard: --strict compares the keys of a target, but no target is "
+                          "given");
     job full_job;
     program_expander const expander(from, files);
     full_job.expanded = expander.expand(read_program(full_job, expander), nullptr);
@@ -437,8 +442,8 @@ job make_job(layout const& source, job_files const& files) {
         full_job.notes.push_back(
             unplaced(aoa::severity::note, "alias_dropped", key,
                      "'" + key +
-                         "' is dropped: it is another name of a tensor that "
-                         "statements make under other names, and none makes it"));
+                         "' is dropped: it is another name of a tensor, and the program makes "
+                         "that tensor only under other names"));
     if (full_job.expanded.is_complete && !full_job.first_error())
         for (detail::unread_use const& use : detail::find_unread(
                  full_job.map(), layout, full_job.target ? &*full_job.target : nullptr))

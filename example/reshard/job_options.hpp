@@ -37,7 +37,7 @@ CLI::Option* add_choice(CLI::App& command, std::string const& name, Value& value
         std::string known_names;
         for (auto const& [word, meaning] : words)
             known_names += (known_names.empty() ? "" : ", ") + word;
-        return words.contains(text) ? "" : "'" + text + "' is none of " + known_names;
+        return words.contains(text) ? "" : "'" + text + "' is not one of " + known_names;
     };
     return command
         .add_option_function<std::string>(
@@ -53,19 +53,21 @@ inline void add_program_options(CLI::App& command, job_files& files) {
                             {{"ignore", on_no_match::ignore},
                              {"warn", on_no_match::warn},
                              {"error", on_no_match::error}})
-        ->description("What to do about a statement whose placeholders match no key: ignore, warn "
-                      "(the default), error");
+        ->description("What to do about a statement whose placeholders match no key: ignore, "
+                      "warn (the default) or error");
     add_choice<dtype_policy>(command, "--dtype-policy", files.lowering.policy,
                              {{"equal", dtype_policy::equal}, {"widen", dtype_policy::widen}})
-        ->description("The data types that a target may have instead of the program's: equal "
-                      "(none; the default), widen (those that hold every value)");
+        ->description("The data types that a target may have: equal (only the program's; the "
+                      "default) or widen (also those that hold every value of it)");
     for (auto const& [name, most, noun] :
          {std::tuple("--max-names", &files.expanding.max_names, "names after expansion"),
           std::tuple("--max-characters", &files.expanding.max_characters,
                      "characters after expansion"),
           std::tuple("--max-steps", &files.expanding.max_steps, "steps of expansion"),
           std::tuple("--max-pieces", &files.lowering.max_pieces, "pieces in all tensors")})
-        command.add_option(name, *most, std::string("Refuse a program of more ") + noun)
+        command
+            .add_option(name, *most,
+                        std::string("Refuse a program with more than this many ") + noun)
             ->capture_default_str();
 }
 
@@ -73,8 +75,8 @@ inline void add_program_options(CLI::App& command, job_files& files) {
 inline CLI::Option* add_settings(CLI::App& command, job_files& files) {
     return command
         .add_option("--set", files.settings,
-                    "A number that the program leaves open, such as num_attention_heads=32; "
-                    "otherwise the one in the config.json beside the source")
+                    "A number that the program leaves open, such as num_attention_heads=32; by "
+                    "default, it is taken from the config.json beside the source")
         ->expected(1)
         ->take_all()
         ->check(complaint_about_setting, "");
@@ -91,9 +93,9 @@ inline CLI::Option* add_renames(CLI::App& command, job_files& files) {
         .add_option_function<reshard::vector<std::string>>(
             "--rename", take,
             "FROM=TO, with $LAYER_ID for a number, or ** once on each side for any text "
-            "('module.**=**'), or a file .json with an object of such pairs; the first that "
-            "matches a key counts. It gives keys of the source their names before --program sees "
-            "them; with --reverse, the program's results")
+            "('module.**=**'), or a .json file with an object of such pairs; the first that "
+            "matches a key counts. Renames the keys of the source before --program sees them; "
+            "with --reverse, the program's results")
         ->expected(1)
         ->take_all()
         ->check(complaint_about_rename, "");
@@ -108,9 +110,9 @@ inline void add_names(CLI::App& command, job_files& files, CLI::Option* program)
     command
         .add_option_function<reshard::vector<std::string>>(
             "--names", take,
-            "In place of a program: a tensor that the target has and the source does not is looked "
-            "for by other names that frameworks give it: master-weights, slices, separators or "
-            "wrappers")
+            "Instead of a program: look for tensors that the target has and the source lacks "
+            "under the other names that frameworks give them: master-weights, slices, "
+            "separators or wrappers")
         ->expected(1)
         ->take_all()
         ->excludes(program)
@@ -127,11 +129,10 @@ inline void add_casts(CLI::App& command, job_files& files) {
                 if (files.program.empty())
                     files.program = renames_program;
             },
-            "PATTERN=DTYPE: a tensor with such a key, and elements of floating point, is written "
-            "as "
-            "bfloat16, float16, float32 or float64, complex numbers as complex64 or complex128; of "
-            "several patterns the last counts "
-            "(--cast '**=bfloat16' --cast '**norm**=float32')")
+            "PATTERN=DTYPE: write floating-point tensors whose keys match PATTERN as bfloat16, "
+            "float16, float32 or float64, and complex tensors as complex64 or complex128; if "
+            "several patterns match, the last one counts (--cast '**=bfloat16' --cast "
+            "'**norm**=float32')")
         ->expected(1)
         ->take_all()
         ->check(complaint_about_cast, "");
@@ -141,7 +142,7 @@ inline CLI::Option* add_program(CLI::App& command, job_files& files) {
     add_program_options(command, files);
     CLI::Option* const program = command.add_option(
         "--program", files.program,
-        "A file with AOA statements, or @NAME for one of those that reshard programs lists");
+        "A file with AOA statements, or @NAME for a program that reshard programs lists");
     add_settings(command, files)->needs(program);
     return program;
 }
@@ -174,26 +175,25 @@ inline CLI::Option* add_target(CLI::App& command, invocation& chosen, job_files&
 /// Adds the options for losses that a reversal accepts.
 inline reshard::vector<CLI::Option*> add_reversing(CLI::App& command, job_files& files) {
     return {command.add_flag("--allow-rounding", files.reversing.allow_rounding,
-                             "A cast that rounds is reversed to the cast back"),
+                             "Reverse a cast that rounds by casting back"),
             command.add_flag("--allow-removed", files.reversing.allow_removed,
-                             "Tensors that the program removes or replaces come back as zeros"),
+                             "Bring back tensors that the program removes or replaces as zeros"),
             command.add_flag("--take-first", files.reversing.take_first,
-                             "Of a tensor that the program makes under several names the first is "
-                             "taken, and the others are not compared with it")};
+                             "If the program makes a tensor under several names, take the "
+                             "first without comparing the others with it")};
 }
 
 /// Adds `--reverse` and `--like`, for commands that run a program.
 inline void add_reverse(CLI::App& command, invocation& chosen, job_files& files,
                         CLI::Option* program) {
     command
-        .add_flag("--reverse", files.reverse,
-                  "The program is written in the other direction: the source is its result")
+        .add_flag("--reverse", files.reverse, "Run the program backwards: the source is its result")
         ->needs(program);
     auto options = add_reversing(command, files);
     options.push_back(add_path(command, chosen, "--like", files.like,
-                               "With --reverse: a checkpoint, its headers or a layout file with "
-                               "the tensors that the program read, for the shapes and data types "
-                               "before *, a reshape or a cast"));
+                               "With --reverse: a checkpoint, its headers or a layout file "
+                               "with the tensors that the program reads; it gives the shapes "
+                               "and data types before *, a reshape or a cast"));
     command.parse_complete_callback([&files, options] {
         for (CLI::Option const* const value : options)
             if (value->count() > 0 && !runs_backwards(files))
@@ -203,31 +203,30 @@ inline void add_reverse(CLI::App& command, invocation& chosen, job_files& files,
 
 inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string const& noun) {
     return command.add_flag("--partial", files.partial,
-                            "The " + noun +
-                                " may leave elements out, and its shards may share some");
+                            "The " + noun + " may omit elements, and its shards may overlap");
 }
 
 inline CLI::Option* add_cut_fused(CLI::App& command, job_files& files) {
     return command.add_flag("--cut-fused", files.cut_fused,
-                            "Fused tensors may be cut at other places than they were made for, as "
-                            "by FSDP, which gathers them before use");
+                            "Allow fused tensors to be cut at other places than those they "
+                            "were fused for, as FSDP does, which gathers them before use");
 }
 
 inline CLI::Option* add_share_copies(CLI::App& command, bool& shares) {
     return command.add_flag(
         "--share-copies", shares,
-        "Write the copies that the program makes of a tensor once; our formats store the other "
-        "names with it. Without this option, each copy is a tensor");
+        "If the program makes copies of a tensor, write it once; our formats store the other "
+        "names with it. Without this option, each copy is written as a tensor");
 }
 
 /// Adds `--replicas` and `--per-rank`.
 inline reshard::vector<CLI::Option*> add_replicas(CLI::App& command, bool& replicas,
                                                   bool& per_rank) {
     return {command.add_flag("--replicas", replicas,
-                             "Write equal shards into the file of each rank that holds them, not "
-                             "once into the file of one of them"),
+                             "Write equal shards into the file of each rank that holds them, "
+                             "instead of into the file of only one of these ranks"),
             command.add_flag("--per-rank", per_rank,
-                             "The same, in files named after ranks: rank 0 writes "
+                             "As --replicas, with files named after ranks: rank 0 writes "
                              "rank-00000.safetensors instead of shard-00001-model-...")};
 }
 
@@ -241,8 +240,8 @@ inline CLI::Option* add_report(CLI::App& command, std::string& path, std::string
     return command
         .add_option("--report", path,
                     "Write a page " + noun +
-                        " to a file that ends in .html, to be opened in a browser; an existing "
-                        "file is replaced")
+                        " to a file whose name ends in .html, to be opened in a browser; an "
+                        "existing file is replaced")
         ->check(complaint_about_report, "");
 }
 
@@ -272,19 +271,18 @@ inline CLI::Option* add_strict_warnings(CLI::App& command, job_files& files) {
 
 inline CLI::Option* add_force(CLI::App& command, bool& force) {
     return command.add_flag("--force", force,
-                            "Replace the existing checkpoint, when the new one is complete");
+                            "Replace an existing checkpoint once the new one is complete");
 }
 
 /// Adds `--progress` and `--no-progress`.
 inline void add_progress(CLI::App& command, progress_when& when) {
     CLI::Option* const always = command.add_flag_callback(
         "--progress", [&when] { when = progress_when::always; },
-        "Show how far the work of the first process is, on standard error, also if that is not a "
-        "terminal");
+        "Show the progress of the first process on standard error, even if that is not a terminal");
     command
         .add_flag_callback(
             "--no-progress", [&when] { when = progress_when::never; },
-            "Do not show it on a terminal either")
+            "Do not show progress, even on a terminal")
         ->excludes(always);
 }
 
@@ -352,7 +350,9 @@ inline CLI::Option* add_numbers(CLI::App& command, std::map<std::string, double>
     };
     return command
         .add_option_function<reshard::vector<std::string>>(
-            "--number", add, "A number that the record keeps, such as loss=1.5: see retain")
+            "--number", add,
+            "A number to store in the record of the save, such as loss=1.5, "
+            "which retain can compare")
         ->expected(1)
         ->take_all()
         ->check(complaint, "");

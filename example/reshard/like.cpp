@@ -44,8 +44,8 @@ tensor_list tensors_of(std::string const& text, std::string const& file) {
     auto const document = detail::parse_json(text, file, errc::unsupported);
     detail::json_cursor const top(document, file, errc::unsupported);
     if (top.find("rules"))
-        top.refuse("this layout has rules and no shapes; --like needs the shapes and data types of "
-                   "tensors");
+        top.refuse("this layout has rules but no shapes; --like needs the shapes and data "
+                   "types of tensors");
     tensor_list tensors;
     top.find("tensors").value_or(top).for_each_member(
         [&](std::string_view key, detail::json_cursor const& tensor) {

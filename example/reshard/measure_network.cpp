@@ -160,8 +160,8 @@ std::string crowd_text(shared_machine const& machine) {
                ? std::string()
                : counted(static_cast<std::size_t>(machine.ranks), "rank") + " on " +
                      counted(static_cast<std::size_t>(machine.cores), "core") +
-                     ": the measurements between them show mostly the wait for a core; start at "
-                     "most one rank per core";
+                     ": the measurements between them mostly show the wait for a core; start "
+                     "at most one rank per core";
 }
 
 /// Refuses a job of `bytes` for each rank of a machine, and states the memory that it would need.
@@ -169,16 +169,16 @@ std::string crowd_text(shared_machine const& machine) {
                                std::string const& why) {
     constexpr index_t most = std::numeric_limits<index_t>::max();
     bool const is_beyond = bytes > most / 2 / machine.ranks;
-    fail(errc::io, "reshard measure-network: --bytes: to give and get ", byte_text(bytes), ", ",
-         counted(static_cast<std::size_t>(machine.ranks), "rank"), " of one machine would take ",
+    fail(errc::io, "reshard measure-network: --bytes: to send and receive ", byte_text(bytes), ", ",
+         counted(static_cast<std::size_t>(machine.ranks), "rank"), " of one machine would need ",
          is_beyond ? "more than " : "", byte_text(is_beyond ? most : 2 * machine.ranks * bytes),
-         " of memory, and ", why, "; give fewer, as in 64MiB");
+         " of memory, but ", why, "; give fewer bytes, such as 64MiB");
 }
 
 /// Refuses a job that exceeds the memory of the machine, before the system kills a process for it.
 void check_memory(shared_machine const& machine, index_t bytes) {
     if (machine.bytes > 0 && bytes > machine.bytes / 2 / machine.ranks)
-        refuse_bytes(machine, bytes, "there are " + byte_text(machine.bytes));
+        refuse_bytes(machine, bytes, "the machine has " + byte_text(machine.bytes));
 }
 
 using rank_pairs = reshard::vector<std::pair<int, int>>;
@@ -206,9 +206,8 @@ public:
         constexpr index_t least = index_t{1} << 20;
         if (bytes_ < least)
             network.notes.push_back(
-                "with so few bytes, most of the time is the start of a job, and the cost of runs "
-                "is not measured; give more than the caches hold, as in "
-                "64MiB");
+                "with so few bytes, starting a job takes most of the time, and the cost of "
+                "runs is not measured; give more bytes than the caches hold, such as 64MiB");
         measure_copy(network);
         measure_memory(network);
         measure_link(network);
@@ -232,7 +231,7 @@ private:
         try {
             row_job.emplace(size);
         } catch (std::bad_alloc const&) {
-            refuse_bytes(machine_, size.bytes, "the system gives less");
+            refuse_bytes(machine_, size.bytes, "the system provides less");
         }
     }
 
@@ -275,8 +274,8 @@ private:
     void measure_memory(measured_network& network) {
         if (per_node_ < 2) {
             network.notes.push_back(
-                "one rank a node: the speed between ranks of a node was not measured, and is the "
-                "default; start the ranks of a node that the job will have");
+                "one rank a node: the speed between ranks of a node was not measured, and "
+                "has the default value; start as many ranks per node as the job will have");
             return;
         }
         rank_pairs together;
@@ -308,8 +307,7 @@ private:
         auto const match = nodes();
         if (match.size() < 2) {
             network.notes.push_back(
-                "one node: links between nodes were not measured, and are as by "
-                "default");
+                "one node: links between nodes were not measured, and have the default values");
             return;
         }
         rank_pairs together;
@@ -471,7 +469,7 @@ boost::json::object json_of(measured_network const& measured_network) {
 std::string complaint_about_measured_bytes(std::string& text) {
     std::string const stated = text, complaint = complaint_about_bytes(text);
     return complaint.empty() && text == "0"
-               ? "'" + stated + "' cannot be measured; give at least 1, as in 64MiB"
+               ? "'" + stated + "' cannot be measured; give at least 1 byte, for example 64MiB"
                : complaint;
 }
 
@@ -499,16 +497,17 @@ void add_measure_network(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<measure_command>();
     CLI::App* const command = add_command(
         app, chosen, "measure-network",
-        "Measure how fast jobs copy and exchange tensors here: within a rank, between ranks of a "
-        "node, between nodes; for plan --network",
+        "Measure how fast jobs copy and exchange tensors here: within a rank, between ranks of "
+        "a node, and between nodes; for plan --network",
         "  mpiexec -n 8 reshard measure-network --output network.json\n"
         "  reshard measure-network --bytes 256MiB --json");
     command
-        ->add_option("--output", options->output, "The file to write; an existing one is replaced")
+        ->add_option("--output", options->output, "The file to write; an existing file is replaced")
         ->check(complaint_about_file, "");
     command
         ->add_option("--bytes", options->bytes,
-                     "The bytes that a rank gives in each measurement; more than the caches hold")
+                     "The number of bytes that a rank sends in each measurement; give more "
+                     "than the caches hold")
         ->transform(CLI::Validator(complaint_about_measured_bytes, "SIZE"));
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -49,12 +49,12 @@ void check_name(merge_command const& options) {
     if (options.file.ends_with(".safetensors"))
         return;
     std::string const writes =
-        ": merge writes one file of safetensors, whose name ends with .safetensors; ";
+        ": merge writes one safetensors file, whose name must end with .safetensors; ";
     auto const* const format = detail::format_of_file(options.file);
     fail(errc::usage, options.file, writes,
          format ? "reshard convert " + options.source + " " + options.file + " writes " +
                       std::string(format->name)
-                : "add that, or write another format with reshard convert");
+                : "add this ending, or write another format with reshard convert");
 }
 
 /// Notes tensors that may be fused part by part, and that are written in the order of the parts.
@@ -101,17 +101,17 @@ void add_merge(CLI::App& app, invocation& chosen) {
                     "  mpiexec -n 4 reshard merge run/@latest all.safetensors --force --json");
     add_path(*command, chosen, "PATH", options->source, "A checkpoint")->required();
     add_written(*command, "FILE", options->file,
-                "The file that is to be written; its name ends with .safetensors");
+                "The file to write; its name must end with .safetensors");
     add_compatible(*command, options->reading);
     add_source_layout(*command, options->reading, "PATH");
     add_force(*command, options->force);
     command->add_flag("--no-verify", options->no_verify,
                       "Do not compare the data with the digests saved with it");
     command->add_flag("--no-objects", options->no_objects,
-                      "Omit values that are not tensors, for which one file has no place");
+                      "Omit values that are not tensors, which this one file cannot store");
     command->add_flag("--cut-fused", options->cut_fused,
-                      "Keep interleaved tensors interleaved, instead of writing their tensors one "
-                      "after the other");
+                      "Keep fused tensors interleaved, instead of writing the tensors in them "
+                      "one after the other");
     add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -41,10 +41,11 @@ json::array timeline_json(simulation::link const& link) {
 std::string least_text(simulated_plan const& plan) {
     char ratio[32];
     std::snprintf(ratio, sizeof ratio, "%.2f", plan.run.seconds / plan.least.seconds);
-    return plan.least.of.empty() ? ""
-                                 : "no plan between these layouts takes less than " +
-                                       duration_text(plan.least.seconds) + ", by " + plan.least.of +
-                                       "; this one takes " + ratio + " times as long\n";
+    return plan.least.of.empty()
+               ? ""
+               : "no plan between these layouts takes less than " +
+                     duration_text(plan.least.seconds) + ", limited by " + plan.least.of +
+                     "; this one takes " + ratio + " times as long\n";
 }
 
 } // namespace
@@ -82,8 +83,8 @@ std::string bound_text(simulated_plan const& plan) {
         return text;
     auto const same_count = static_cast<std::size_t>(std::ranges::count_if(
         run.links, [&](simulation::link const& link) { return bounds(run, link); }));
-    return text + "no order takes less than " + duration_text(run.least_seconds()) + ", by " +
-           name(run.links[run.bounded_by]) +
+    return text + "no order of the transfers takes less than " +
+           duration_text(run.least_seconds()) + ", limited by " + name(run.links[run.bounded_by]) +
            (same_count > 1 ? " (and " + counted(same_count - 1, "other link") + ")\n" : "\n");
 }
 
@@ -101,9 +102,9 @@ std::string text_of(simulated_plan const& plan) {
     return bound_text(plan) + least_text(plan) + table(rows) +
            (left_out == 0 ? ""
                           : "  and " + counted(left_out, "link") +
-                                " with no more to do; --json lists all\n") +
-           "  over time: of a link's rate, ' ' nothing, '.' some, ':' a quarter, '+' half, '#' "
-           "three quarters or more\n";
+                                " with at most as much to do; --json lists all\n") +
+           "  over time, as a share of a link's rate: ' ' nothing, '.' some, ':' a quarter, "
+           "'+' half, '#' three quarters or more\n";
 }
 
 json::object json_of(simulated_plan const& plan) {

@@ -71,7 +71,7 @@ std::string rank_table(dry_run const& run) {
     }
     return table(rows) + (left_out == 0 ? ""
                                         : "  and " + counted(left_out, "rank") +
-                                              " that move no more; --json lists all\n");
+                                              " that move at most as much; --json lists all\n");
 }
 
 std::string round_table(dry_run const& run) {
@@ -87,7 +87,7 @@ std::string round_table(dry_run const& run) {
     return table(rows) +
            (rounds.size() <= most
                 ? ""
-                : "  and " + counted(rounds.size() - most, "round") + " more; --json lists all\n");
+                : "  and " + counted(rounds.size() - most, "more round") + "; --json lists all\n");
 }
 
 std::string ratio_text(double ratio) {
@@ -115,10 +115,10 @@ std::string text_of(relabelling const& played) {
 /// The busiest ranks. Without relays, also the least load for any choice of senders.
 std::string text_of(plan_balance const& balance, bool relays) {
     auto const line = [&](std::string const& who, plan_balance::extreme const& busiest) {
-        return who + " " + std::to_string(busiest.number) + " gives " + grouped(busiest.bytes) +
+        return who + " " + std::to_string(busiest.number) + " sends " + grouped(busiest.bytes) +
                " bytes to others" +
                (relays ? std::string()
-                       : "; with any choice of senders, one sends at least " +
+                       : "; with any choice of senders, one of them sends at least " +
                              grouped(busiest.least_bytes)) +
                "\n";
     };
@@ -136,23 +136,24 @@ std::string relay_text(dry_run const& run) {
     for (process_cost const& cost : run.cost.by_process)
         bytes += cost.bytes_relayed;
     return grouped(run.cost.relays) + " of the transfers, " + grouped(bytes) +
-           " bytes, are passed on by ranks that want the same\n";
+           " bytes, are passed on by ranks that need the same elements\n";
 }
 
 /// The least memory budget. Empty with relays, which cannot run in rounds.
 std::string budget_text(dry_run const& run) {
-    return run.relays ? ""
-                      : "the least memory budget with which it can be done: " +
-                            grouped(run.rounds.least_budget) + " bytes\n";
+    return run.relays
+               ? ""
+               : "the least memory budget that is enough: " + grouped(run.rounds.least_budget) +
+                     " bytes\n";
 }
 
 /// The gain from relays if there were no rounds.
 std::string omitted_text(dry_run const& run) {
     return !run.omitted || !run.omitted->is_worth_it()
                ? ""
-               : "in one round, ranks could pass on what several nodes want: the busiest link "
-                 "would need " +
-                     duration_text(run.omitted->relayed) + " in place of " +
+               : "in a single round, ranks could pass on the bytes that several nodes need: "
+                 "the busiest link would then need " +
+                     duration_text(run.omitted->relayed) + " instead of " +
                      duration_text(run.omitted->direct) + "\n";
 }
 
@@ -169,9 +170,9 @@ std::string text_of(dry_run const& run, plan_command const& options) {
             ", " + numbered(run.target_pieces, "target piece") + "\n" +
             numbered(run.cost.transfers, "transfer") + " of " + numbered(run.cost.bytes, "byte") +
             ", " + grouped(run.cost.bytes_local) + " of them within a rank, in " +
-            numbered(run.cost.messages, "message") + "\nthe busiest rank gets " +
+            numbered(run.cost.messages, "message") + "\nthe busiest rank receives " +
             ratio_text(run.cost.imbalance(&process_cost::bytes_in)) +
-            " times the mean, and gives " +
+            " times the mean, and sends " +
             ratio_text(run.cost.imbalance(&process_cost::bytes_out)) + " times the mean\n" +
             relay_text(run) + text_of(run.balance, run.relays) + budget_text(run) +
             omitted_text(run) + rank_table(run);
@@ -237,7 +238,7 @@ std::size_t say_lost(source_spec const& source, plan_command const& options) {
     check_shared(options.share_copies, options.to);
     if (!options.to.empty() && !source.checkpoint)
         fail(errc::usage, options.files.source,
-             ": --to is the format in which a checkpoint is written, and this is a layout");
+             ": --to applies only to checkpoints, and this is a layout");
     if (options.no_objects)
         return source.checkpoint && !source.checkpoint->objects.empty()
                    ? say_lost_tensors(
@@ -263,15 +264,16 @@ void check_written(plan_command const& options) {
         detail::check_parent(written);
     for (std::string const& written : {options.picture, options.report})
         if (!written.empty() && is_one_file(written, options.relabelled))
-            fail(errc::usage, options.relabelled, ": --write-layout would replace ", written,
-                 ", which is written, too; give another path");
+            fail(errc::usage, options.relabelled, ": --write-layout would overwrite ", written,
+                 ", which this command also writes; give another path");
     for (std::string const& read :
          {options.files.source, options.files.target, options.files.program, options.network}) {
         std::error_code ignored;
         if (!options.relabelled.empty() &&
             std::filesystem::equivalent(options.relabelled, read, ignored))
             fail(errc::usage, options.relabelled,
-                 ": --write-layout would replace a file that is read here; give another path");
+                 ": --write-layout would overwrite a file that this command reads; give "
+                 "another path");
     }
 }
 
@@ -312,8 +314,8 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     if (run.files)
         note_aliases(run.files->aliases);
     if (options.relays && run.cost.relays == 0)
-        note("--relays passes nothing on: no two ranks on other nodes than its holders want the "
-             "same, in the type in which it travels");
+        note("--relays has no effect: no two ranks on nodes without a holder need the same "
+             "elements in the same type");
     run.seconds = watch.seconds();
     run.planning_bytes = memory.most_bytes();
     write_files(options, source, full_job, run);
@@ -344,24 +346,24 @@ std::string complaint_about_ranks(std::string const& text) {
 void add_plan_options(CLI::App& command, plan_command& options) {
     CLI::Option* const budget = command.add_option_function<index_t>(
         "--memory-budget", [&options](index_t const& bytes) { options.budget = bytes; },
-        "The most bytes of tensors and staging on a rank, as in 80GB: keys are filled in rounds, "
-        "and a source that no later round needs is freed");
+        "The maximum memory of a rank for tensors and staging, such as 80GB: keys are filled "
+        "in rounds, and a source is freed once no later round needs it");
     budget->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
     command
         .add_flag("--relays", options.relays,
-                  "Bytes that several ranks on other nodes want from one rank leave it once, and "
-                  "those ranks pass them on: --ranks-per-node or --network define a node, else "
-                  "each rank is one. Where "
-                  "these define it, this is the default if it is faster")
+                  "Bytes that several ranks on other nodes need leave their sender only once, "
+                  "and these ranks pass them on. --ranks-per-node or --network define the "
+                  "nodes; without them, each rank is a node. With them, relays are used even "
+                  "without this option if they are faster")
         ->excludes(budget);
     CLI::Option* const relabel =
         command.add_flag("--relabel", options.relabels,
-                         "Give the ranks of the target to the processes of the source so that the "
-                         "fewest bytes move, and show that plan");
+                         "Assign the ranks of the target to the processes of the source so "
+                         "that as few bytes as possible move, and show that plan");
     command
         .add_option("--write-layout", options.relabelled,
-                    "Write the target's layout with the processes of --relabel as its ranks, a "
-                    "layout file to restart with; an existing one is replaced")
+                    "Write a layout file for a restart: the target's layout with the processes "
+                    "of --relabel as its ranks; an existing file is replaced")
         ->needs(relabel)
         ->check(complaint_about_file, "");
     command
@@ -373,15 +375,17 @@ void add_plan_options(CLI::App& command, plan_command& options) {
     command
         .add_option(
             "--ranks-per-node", options.ranks_per_node,
-            "So many ranks share a node: of several that have the same, one on the same node gives "
-            "it, and links between nodes are spared. With --relabel: a process plays a rank in the "
-            "place of one on its own node; with --network: in place of the number in the file")
+            "The number of ranks that share a node: if several ranks hold the same elements, "
+            "one on the receiver's node sends them, which spares the links between nodes. With "
+            "--relabel, each rank stays on its node; with --network, this replaces the number "
+            "in the file")
         ->check(complaint_about_ranks, "");
     command
         .add_option(
             "--picture", options.picture,
             "Write a picture of who sends to whom, of the rounds and, with --network, of the "
-            "busiest links over the time, to a file that ends in .svg; an existing one is replaced")
+            "busiest links over time, to a file whose name ends in .svg; an existing file is "
+            "replaced")
         ->check(complaint_about_picture, "");
 }
 
@@ -391,8 +395,8 @@ void add_plan(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<plan_command>();
     CLI::App* const command =
         add_command(app, chosen, "plan",
-                    "Show who would send what, without sending it; of a checkpoint, what convert "
-                    "reads and writes with the target as its --layout",
+                    "Show who would send what, without sending it; for a checkpoint, also what "
+                    "convert would read and write with the target as its --layout",
                     "  reshard plan --source six.json --target two.json --relabel "
                     "--picture plan.svg\n"
                     "  reshard plan --source model --target layout.json --program fuse.aoa "
@@ -401,11 +405,11 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_target(*command, chosen, options->files)->required();
     command
         ->add_option("--to", options->to,
-                     "The format that convert would write, of those that have the shards of a "
+                     "The format that convert would write, one that stores the shards of a "
                      "layout; by default, sharded safetensors")
         ->check(CLI::IsMember(formats_of_layouts()));
     command->add_flag("--no-objects", options->no_objects,
-                      "As of convert, which omits values that are not tensors");
+                      "Omit values that are not tensors, as convert --no-objects does");
     add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files));
     add_partial(*command, options->files, "target");
     add_cut_fused(*command, options->files);
@@ -413,7 +417,7 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_strict_warnings(*command, options->files);
     add_replicas(*command, options->replicas, options->per_rank);
     add_share_copies(*command, options->share_copies);
-    command->add_flag("--key-details", options->key_details, "Also the cost of each key");
+    command->add_flag("--key-details", options->key_details, "Also show the cost of each key");
     add_plan_options(*command, *options);
     add_report(*command, options->report,
                "that shows the holders, who sends to whom, and the rounds");

@@ -51,8 +51,9 @@ std::string description_of(simulated_plan const& plan, std::size_t links) {
         return " No links are shown, because no bytes move.";
     return " At the bottom, the busiest links over " + duration_text(plan.run.seconds) + ", " +
            std::to_string(links) +
-           " of them, each as high as its share of its rate; no order takes less than " +
-           duration_text(plan.run.least_seconds()) + ", by " +
+           " of them, each as high as its share of its rate; no order of the transfers takes "
+           "less than " +
+           duration_text(plan.run.least_seconds()) + ", limited by " +
            name(plan.run.links[plan.run.bounded_by]) + ".";
 }
 

@@ -18,7 +18,7 @@
 
 namespace tool {
 
-/// The reason why a name cannot be a picture's; empty if it can.
+/// The error in the name of a picture; empty if it is valid.
 std::string complaint_about_picture(std::string const& path);
 
 /// The bytes between pairs of ranks.

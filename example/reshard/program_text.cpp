@@ -36,7 +36,7 @@ std::string read_pipe(std::string const& path) {
     constexpr std::size_t most = std::size_t{1} << 28, step = 1 << 16;
     if (is_launched())
         fail(errc::usage, path,
-             ": this is a pipe, and only one process can read it; give mpiexec a file");
+             ": this is a pipe, which only one process can read; with mpiexec, give a file");
     std::string text;
     std::ifstream pipe(path, std::ios::binary);
     if (!pipe)
@@ -122,10 +122,10 @@ std::string numbers_like(boost::json::value const& config, std::string const& na
     }
     std::string const nearest = detail::did_you_mean(name, all);
     if (all.empty())
-        return ", which has no whole numbers";
+        return ", and no other whole numbers";
     if (same.empty() && !nearest.empty())
         return nearest;
-    return ", which has " + listed(same.empty() ? all : same);
+    return ", only " + listed(same.empty() ? all : same);
 }
 
 /// The path of the model's configuration beside a checkpoint.
@@ -160,7 +160,7 @@ public:
         if (!match)
             fail(errc::usage, files_.program, ": the value of {", name,
                  "} is not known: ", path_.string(),
-                 has_config_ ? " does not have it" : " is missing or is not JSON",
+                 has_config_ ? " has no such number" : " is missing or is not JSON",
                  has_config_ ? numbers_like(config_, name) : "", "; give it with --set ", name,
                  "=NUMBER");
         read_[name] = *match;
@@ -179,16 +179,16 @@ public:
         for (auto const& [name, value] : given_)
             if (!used_.contains(name))
                 fail(errc::usage, files_.program, ": --set ", name, "=", value,
-                     " sets a number that the program does not have",
+                     " sets a number that the program does not use",
                      detail::did_you_mean(name, used_));
     }
 
-    /// For example `a=1, b=2 is taken from model/config.json`; empty without values from there.
+    /// For example `a=1, b=2 taken from model/config.json`; empty without values from there.
     std::string note() const {
         std::string text;
         for (auto const& [name, value] : read_)
             text += (text.empty() ? "" : ", ") + name + "=" + value;
-        return text.empty() ? text : text + " is taken from " + path_.string();
+        return text.empty() ? text : text + " taken from " + path_.string();
     }
 
 private:
@@ -382,10 +382,11 @@ private:
         bool const is_stacked = std::ranges::any_of(
             source_, [](catalog_entry const& entry) { return is_stacked_tensor(entry.key); });
         fail(errc::unknown_key, program_, ": the source has no ", needed,
-             is_other     ? "; it is the program's result: run the one of the other direction"
+             is_other     ? "; it looks like the program's result: run the program for the "
+                            "other direction"
              : is_stacked ? "; it has tensors that hold all layers: convert it with --program "
                             "@megatron-unstack first"
-                          : "; the program is not for it, or its names differ");
+                          : "; the program is for another model, or the names differ");
     }
 
     void begin_each(std::string_view line) {
@@ -439,7 +440,8 @@ program_source read_program_text(job_files const& files, catalog const& source) 
     bool const has_gaps = text.starts_with(program_line) || text.starts_with(backwards_line);
     if (!has_gaps && !files.settings.empty())
         fail(errc::usage, files.program, ": --set ", files.settings.front(),
-             " is for programs with gaps, such as the ones of reshard programs, which begin with '",
+             " is for programs with gaps, such as those that reshard programs lists; they "
+             "begin with '",
              program_line, "'");
     if (!has_gaps && aoa::detail::is_config(text))
         return {.text = aoa::parse(text, files.program).source_text(), .note = {}};

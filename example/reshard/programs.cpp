@@ -90,7 +90,7 @@ void add_programs(CLI::App& app, invocation& chosen) {
                     "  reshard programs\n"
                     "  reshard programs llama-hf-to-megatron --source model");
     CLI::Option* const which = command->add_option(
-        "NAME", *name, "A program, which --program @NAME of other commands runs");
+        "NAME", *name, "The program to print; other commands run it with --program @NAME");
     CLI::Option* const source = add_path(*command, chosen, "--source", files->source,
                                          "A checkpoint or a layout file: print the program for it");
     source->needs(which);

@@ -101,12 +101,14 @@ reshard::vector<rename_pair> pairs_of_file(std::string const& path) {
     boost::json::value const document = boost::json::parse(detail::read_text_file(path), failure);
     boost::json::object const* const pairs = document.if_object();
     if (failure || !pairs)
-        fail(errc::corrupt_file, path, ": is not a JSON object of names by names");
+        fail(errc::corrupt_file, path,
+             ": this is not a JSON object that maps old names to new "
+             "ones");
     reshard::vector<rename_pair> rename_pairs;
     for (auto const& [from, to] : *pairs) {
         if (!to.is_string())
             fail(errc::corrupt_file, path, ": '", std::string_view(from.data(), from.size()),
-                 "' is not renamed to a text");
+                 "' has a new name that is not a string");
         rename_pairs.emplace_back(std::string(from.data(), from.size()),
                                   std::string(to.get_string().data(), to.get_string().size()));
         check_quotable(rename_pairs.back().first, path);
@@ -127,15 +129,16 @@ void check_independent(reshard::vector<rename_pair> const& pairs, key_set const&
         if (other_pair != &pair)
             fail(errc::usage, "--rename: '", pair.first, "' is to become '", pair.second, manner,
                  other_pair->first,
-                 "'; give renames that do not meet, or a program with names in between");
+                 "'; give renames that do not depend on each other, or a program with "
+                 "intermediate names");
     };
     for (rename_pair const& pair : pairs) {
         check(pair, by_new.emplace(pair.second, &pair).first->second, "', and so is '");
         if (auto const renamed = by_old.find(pair.second); renamed != by_old.end())
             check(pair, renamed->second, "', which is renamed too: '");
         if (keys.contains(pair.second))
-            fail(errc::usage, "--rename: '", pair.first, "' is to become '", pair.second, "', and ",
-                 whose, " has that as well; leave one of them out (--without)");
+            fail(errc::usage, "--rename: '", pair.first, "' is to become '", pair.second,
+                 "', which is already a key of ", whose, "; leave one of them out (--without)");
     }
 }
 
@@ -212,8 +215,8 @@ private:
     [[noreturn]] void refuse(rename_rule const& rule) const {
         if (is_matched_)
             fail(errc::usage, "--rename: '", rule.from(), "' is to become '", rule.to(),
-                 "', but earlier renames already apply to all matching keys, as '", first_taken_,
-                 "' to '", taken_.find(first_taken_)->second,
+                 "', but earlier renames already apply to all matching keys, such as '",
+                 first_taken_, "' to '", taken_.find(first_taken_)->second,
                  "': the first matching rename applies; give this one before them, or write '",
                  rule.from(), "?' if it need not match");
         fail(errc::unknown_key, "--rename: no key of ", whose_, " matches '", rule.from(), "'",
@@ -281,7 +284,7 @@ void rename_rule::read_numbers() {
     if (has_stars)
         problem_ = "write ** once on each side, for the same text, or $LAYER_ID for a number";
     else if (placeholders != placeholders_of(sides_[1].segments))
-        problem_ = "both sides have to have the same placeholders";
+        problem_ = "both sides need the same placeholders";
     else if (!placeholders.empty())
         make_patterns();
 }

@@ -105,9 +105,9 @@ bool keeps_type(std::string const& key, cast_pattern const& cast, catalog const&
         if (cast.dtype && (is_floating(entry.dtype) || detail::is_complex(entry.dtype)) &&
             cast.pattern.matches(entry.key))
             fail(errc::unsupported, "--cast: '", entry.key, "' is of ", name(entry.dtype),
-                 ", and is not cast to ", name(*cast.dtype),
-                 ": floating point and complex numbers do not mix");
-    fail(errc::unknown_key, "--cast: no tensor of floating point that is written matches '",
+                 ", and cannot be cast to ", name(*cast.dtype),
+                 ": floating-point and complex types do not mix");
+    fail(errc::unknown_key, "--cast: no floating-point tensor that is written matches '",
          cast.pattern.text(), "'");
 }
 
@@ -155,7 +155,7 @@ program_source program_of_renames(job_files const& files, catalog const& source,
             erase_if(lacking, [&](std::string const& key) { return key == renamed_key.wanted; });
         }
         program.note += std::string(program.note.empty() ? "" : "; ") + "by the names of '" + name +
-                        "' " + counted(renamed.size(), "key") + " renamed";
+                        "', " + counted(renamed.size(), "key") + " renamed";
         if (!renamed.empty())
             program.note += ": '" + renamed.front().wanted + "' is '" + renamed.front().stored +
                             (renamed.size() > 1 ? "', and so on" : "'");
@@ -219,10 +219,9 @@ std::string complaint_about_cast(std::string const& text) {
                              bits(*dtype) >= 16)
                ? ""
                : "'" + text +
-                     "' is not a pattern of keys with a data type; write '**=bfloat16', with "
-                     "bfloat16, "
-                     "float16, float32, float64, or complex64 or complex128 for complex numbers, "
-                     "or keep";
+                     "' is not a pattern of keys with a data type; write, for example, "
+                     "'**=bfloat16'; the types are bfloat16, float16, float32 and float64, "
+                     "complex64 and complex128 for complex numbers, and keep";
 }
 
 std::string complaint_about_names(std::string const& name) {

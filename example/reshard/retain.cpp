@@ -89,8 +89,8 @@ void add_retain(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<retain_command>();
     CLI::App* const command = add_command(
         app, chosen, "retain",
-        "Show which checkpoints of a directory may go, and why the others stay; delete the former "
-        "with --apply",
+        "Show which checkpoints of a directory may be deleted, and why the others stay; "
+        "--apply deletes them",
         "  reshard retain run --last 3\n"
         "  reshard retain run --last 3 --best 1 --by loss --apply");
     command
@@ -100,10 +100,13 @@ void add_retain(CLI::App& app, invocation& chosen) {
         ->check(complaint_about_count, "");
     CLI::Option* const best = command
                                   ->add_option("--best", options->rules.best,
-                                               "The number of best checkpoints to keep, by --by")
+                                               "The number of best checkpoints to keep, "
+                                               "compared by --by")
                                   ->check(complaint_about_count, "");
-    CLI::Option* const by = command->add_option(
-        "--by", options->rules.by, "The number of the records that --best compares, such as loss");
+    CLI::Option* const by =
+        command->add_option("--by", options->rules.by,
+                            "The name of the recorded number that --best compares, such "
+                            "as loss");
     best->needs(by);
     by->needs(best);
     CLI::Option* const lowest = command->add_flag(

@@ -21,8 +21,8 @@ bool is_layout(std::filesystem::path const& path) {
 }
 
 [[noreturn]] void fail_unnamed(std::filesystem::path const& path) {
-    fail(errc::unsupported, path.string() + ": is a file whose name ends neither like a "
-                                            "checkpoint's nor with .json like a layout's");
+    fail(errc::unsupported, path.string() + ": the name of this file has neither the ending of "
+                                            "a checkpoint nor .json, the ending of a layout");
 }
 
 /// Whether a path is a file whose name is not a checkpoint's, such as a pipe.
@@ -60,12 +60,12 @@ source_spec read_source(std::string const& path, detail::safetensors_options con
     if (!reading.from.empty() || !reading.only.empty() || !reading.without.empty() ||
         !reading.source_layout.empty())
         fail(errc::usage, path,
-             ": --from, --only, --without and --source-layout are for checkpoints, and this is a "
-             "layout");
+             ": --from, --only, --without and --source-layout are for checkpoints, but this is "
+             "a layout");
     detail::layout_file const file = detail::read_layout_file(path);
     if (detail::needs_shapes(file))
-        fail(errc::bad_layout, path + ": this layout has rules and no shapes, and a source needs "
-                                      "them; list its tensors in the explicit form");
+        fail(errc::bad_layout, path + ": this layout has rules but no shapes, which a source "
+                                      "needs; list its tensors in the explicit form");
     return {path, detail::source_layout(std::get<detail::layout_table>(file)), std::nullopt};
 }
 

@@ -116,11 +116,12 @@ std::optional<numbered_name> expert_of(std::string const& key) {
 void check_count(named_shape const& stack, named_shape const& first, std::size_t most_names,
                  std::size_t names) {
     if (first.shape[0] != stack.shape[0])
-        fail(errc::shape_mismatch, "'", first.key, "' is of ", first.shape[0], " layers, and '",
-             stack.key, "' of ", stack.shape[0], "; tensors that hold all layers agree in that");
+        fail(errc::shape_mismatch, "'", first.key, "' has ", first.shape[0], " layers, but '",
+             stack.key, "' has ", stack.shape[0],
+             "; tensors that hold all layers need equal numbers of layers");
     if (static_cast<std::size_t>(stack.shape[0]) > most_names - std::min(most_names, names))
         fail(errc::limit_exceeded, "'", stack.key, "' would become ", stack.shape[0],
-             " tensors, and with the others more than --max-names allows, which is ", most_names);
+             " tensors, which with the others are more than --max-names allows: ", most_names);
 }
 
 /// Splits the stacks among tensors, and replaces them by their members.
@@ -179,9 +180,9 @@ index_vector stacked_shape(tensor_stack const& stack) {
     named_shape const& first = *stack.tensors.begin()->second;
     for (auto const& [number, tensor] : stack.tensors)
         if (tensor->shape != first.shape)
-            fail(errc::shape_mismatch, "'", first.key, "' has shape ", first.shape, ", and '",
-                 tensor->key, "' ", tensor->shape,
-                 "; tensors that are put together have one shape");
+            fail(errc::shape_mismatch, "'", first.key, "' has the shape ", first.shape, ", but '",
+                 tensor->key, "' has ", tensor->shape,
+                 "; only tensors of equal shapes can be put together");
     index_vector shape = {index_t(stack.tensors.size())};
     for (index_t const extent : first.shape)
         shape.push_back(extent);
@@ -204,8 +205,8 @@ std::string put_all_together(reshard::vector<named_shape>& tensors, Find&& find)
     for (auto const& [key, stack] : find_stacks(tensors, find)) {
         if (!stack.is_complete())
             fail(errc::unknown_key, "there is '", stack.tensors.rbegin()->second->key,
-                 "', but only ", stack.tensors.size(), " such tensors, from '",
-                 stack.tensors.begin()->second->key, "' on; all numbers from 0 are needed");
+                 "', but there are only ", stack.tensors.size(), " such tensors, starting with '",
+                 stack.tensors.begin()->second->key, "'; all numbers from 0 on are needed");
         result.push_back({key, stacked_shape(stack)});
         text += put_together(stack, result.back().shape);
     }

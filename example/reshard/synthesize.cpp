@@ -94,11 +94,12 @@ void add_synthesize(CLI::App& app, invocation& chosen) {
         "  mpiexec -n 4 reshard synthesize llama3-8b model --scale 8 --shard-size 500MB");
     command->add_option("MODEL", options->model, "One of " + CLI::detail::join(model_names(), ", "))
         ->required();
-    add_directory(*command, "DIR", options->directory, "The directory that is to be written");
+    add_directory(*command, "DIR", options->directory, "The directory to write");
     command->add_option("--scale", options->scale,
-                        "Divide hidden size, feed-forward sizes and vocabulary");
-    command->add_option("--seed", options->seed, "Other values for other seeds");
-    add_shard_size(*command, options->shard_bytes, "The most bytes of a file");
+                        "Divide the hidden size, the feed-forward sizes and the vocabulary by "
+                        "this number");
+    command->add_option("--seed", options->seed, "Choose other values");
+    add_shard_size(*command, options->shard_bytes, "The maximum size of a file");
     add_force(*command, options->force);
     add_progress(*command, options->progress);
     command->callback([options, &chosen] {

@@ -40,8 +40,8 @@ json::object json_of(changed_file const& file) {
 
 std::string describe(changed_file const& file) {
     return file.file +
-           (file.found.empty() ? ": is missing, and has the SHA-256 sum "
-                               : ": its SHA-256 sum is " + file.found + ", and not ") +
+           (file.found.empty() ? ": is missing; its SHA-256 sum should be "
+                               : ": its SHA-256 sum is " + file.found + ", not ") +
            file.expected + " (integrity.json)";
 }
 

@@ -41,7 +41,7 @@ for first in trainer server; do
     ends $one trainer
     ends $other server
     grep -q "published 10 versions.*a server has it" trained || complain "the trainer said something else"
-    grep -q "every version was whole, the last one is 10" served || complain "the server said something else"
+    grep -q "every version was complete; the last one is 10" served || complain "the server said something else"
     [ ! -e port ] || complain "the port file is left"
 done
 exit $failed

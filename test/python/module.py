@@ -96,7 +96,7 @@ def checkpoints(directory):
     code, text = refusal(lambda: reshard.inspect("--help"))
     assert code == "missing_file" and "--help" in text, text
     code, text = refusal(lambda: reshard.convert(model, os.path.join(directory, "none"), "gate -> w"))
-    assert "`program` is the path of a file" in text, text
+    assert "`program` must be the path of a file" in text, text
     code, text = refusal(lambda: reshard.redistribute(None, {}, {}, program))
     assert code == "syntax" and "pathlib.Path" in text, text
     assert sorted(reshard.inspect(pathlib.Path(model))["tensors"]) == ["gate", "up"]

@@ -50,7 +50,7 @@ grep -q '^between private memories of a node: slots in caches .*/s, slots in mem
 grep -q '^  between nodes .*/s .* - .*s$' output || report "the way between nodes is not shown, or has runs"
 export RESHARD_RANKS_PER_NODE=1
 succeeds 2 measure-network --bytes 4 --json
-grep -q '^note: with so few bytes, most of the time is the start of a job' errors || report "nobody is told that 4 bytes are few"
+grep -q '^note: with so few bytes, starting a job takes most of the time' errors || report "nobody is told that 4 bytes are few"
 expects output "d['measured'], $measured" "(['copy', 'link'], True)"
 expects output "d['copy']['run_seconds']" "0.0" # there are fewer bytes than a row has
 [ "$(env -u OMP_NUM_THREADS -u OMP_THREAD_LIMIT nproc)" -ge 2 ] && grep -q ' on .* core' errors && report "it is noted that ranks wait where there are cores for them"
@@ -64,13 +64,13 @@ expects output "d['measured']" "['copy', 'memory']"
 refuses 4 '^none/found.json: none, its parent directory, does not exist$' measure-network --bytes 4 --output none/found.json
 refuses 2 "^reshard measure-network: --bytes: 'much' is not a whole number of bytes" measure-network --bytes much
 refuses 2 "^reshard measure-network: --output: '' is not the name of a file; see" measure-network --bytes 4 --output ""
-RESHARD_REFUSED_RANKS=1 refuses 4 '^reshard measure-network: --bytes: to give and get 100 TB, 1 rank of one machine would take 200 TB of memory, and .*; give fewer, as in 64MiB$' \
+RESHARD_REFUSED_RANKS=1 refuses 4 '^reshard measure-network: --bytes: to send and receive 100 TB, 1 rank of one machine would need 200 TB of memory, but .*; give fewer bytes, such as 64MiB$' \
     measure-network --bytes 100TB
-RESHARD_REFUSED_RANKS=3 refuses 4 '^reshard measure-network: --bytes: to give and get 100 TB, 3 ranks of one machine would take 600 TB of memory, and ' \
+RESHARD_REFUSED_RANKS=3 refuses 4 '^reshard measure-network: --bytes: to send and receive 100 TB, 3 ranks of one machine would need 600 TB of memory, but ' \
     measure-network --bytes 100TB
-refuses 4 ' to give and get 9.22 EB, .* would take more than 9.22 EB of memory' measure-network --bytes 9223372036854775807
+refuses 4 ' to send and receive 9.22 EB, .* would need more than 9.22 EB of memory' measure-network --bytes 9223372036854775807
 for bytes in 0 0MB 0.0GiB; do
-    refuses 2 "^reshard measure-network: --bytes: '$bytes' cannot be measured; give at least 1, as in 64MiB; see" \
+    refuses 2 "^reshard measure-network: --bytes: '$bytes' cannot be measured; give at least 1 byte, for example 64MiB; see" \
         measure-network --bytes $bytes
 done
 

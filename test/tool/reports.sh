@@ -35,7 +35,7 @@ shows inspect.html 'page.tags.get("b"), "<b>&\"" in page.text()' '(5, True)'
 # plan: of a checkpoint, what convert does; and the layout with its mesh.
 succeeds 3 plan --source model --target three.json --memory-budget 1MB --json --report plan.html
 shows plan.html 'page.titles[0]' 'Plan: model to three.json'
-shows plan.html 'page.headings' "['Warnings', 'What convert reads and writes', 'Holders afterwards', 'Holders before', 'Which file gives which rank how much', 'Bytes by rank', 'Rounds']"
+shows plan.html 'page.headings' "['Warnings', 'What convert reads and writes', 'Holders afterwards', 'Holders before', 'Bytes from each file to each rank', 'Bytes by rank', 'Rounds']"
 files='"Files that are written; ranks are counted from 0"'
 shows plan.html "page.column($files, 'bytes') == [f['bytes'] for f in d['convert']['files_written']]" True
 shows plan.html "[row[1] for row in page.tables[$files][1:]] == [f['file'] for f in d['convert']['files_written']]" True
@@ -48,7 +48,7 @@ shows plan.html 'page.column("Rounds", "bytes") == [r["bytes"] for r in d["round
 shows plan.html '"dp 0, tp 2" in page.text(), "The mesh dp=1 tp=3" in page.text()' '(True, True)'
 # A third of each q, 32 bytes, is on each rank, and a copy of n and s.
 shows plan.html 'page.tables["Bytes by rank and kind of tensor"][-1]' "['rank 2', 'all', '74']"
-shows plan.html 'page.tables["The holders of elements; more than one holds equal copies"][0]' "['files', 'elements']"
+shows plan.html 'page.tables["The holders of elements; several holders have equal copies"][0]' "['files', 'elements']"
 
 # plan of layouts: ranks that send.
 cat >two.json <<'END'

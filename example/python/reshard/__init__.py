@@ -7,11 +7,11 @@
     plan = reshard.plan(source="model", target="tp4.json", program="fuse.aoa")
     reshard.convert("model", "sharded", layout="tp4.json", program="fuse.aoa")
 
-Under mpiexec, every process calls the same, and they share the work; a call of one process alone waits for the others,
+Under mpiexec, all processes make the same calls and share the work; a call by one process alone waits for the others,
 unless it has `comm=None` (this process) or a communicator of mpi4py. Options are those of the command-line tool, with
-`_` for `-`: `strict_warnings=True` is --strict-warnings. What is refused raises `reshard.Error`, whose `code` is for
-programs. Results have what there was to warn of and to note in lists, `warnings` and `notes`; a warning is a
-`reshard.Warning`, too.
+`_` for `-`: `strict_warnings=True` is --strict-warnings. Refused input raises `reshard.Error`, whose `code` is for
+programs. Results list all warnings and notes in `warnings` and `notes`; each warning is issued as a `reshard.Warning`,
+too.
 """
 
 import atexit
@@ -37,20 +37,20 @@ __all__ = ["Error", "Shard", "Warning", "check", "convert", "inspect", "plan", "
 
 
 class Warning(UserWarning):
-    """What the library warns of."""
+    """A warning of the library."""
 
 
 atexit.register(_close)
 
 
 def _keyword(option):
-    """`shard_size` of `shard-size`; a word of Python has `_` behind it."""
+    """`shard_size` for `shard-size`; keywords of Python get a `_` at the end."""
     name = option.replace("-", "_")
     return name + "_" if keyword.iskeyword(name) else name
 
 
 def _words(command, positional, options):
-    """The words of a command line; what is False or None is left out."""
+    """The words of a command line; options that are False or None are omitted."""
     flags = {_keyword(name): is_flag for name, is_flag, _ in _options_of(command)}
     words = [command, "--json"]
     for value in positional:
@@ -69,7 +69,7 @@ def _words(command, positional, options):
 
 
 def _in_python(command, text):
-    """A sentence of the command-line tool in words of Python: `force=True` for --force."""
+    """A sentence of the command-line tool with the names of Python: `force=True` for --force."""
     for name, is_flag, _ in _options_of(command):
         text = re.sub(rf"(?<![\w/-])--{name}(?![\w-])", _keyword(name) + ("=True" if is_flag else "="), text)
     text = re.sub(r"(?<=unknown option ')--([^']*)(?=')", lambda found: _keyword(found[1]), text)
@@ -83,7 +83,7 @@ def _error(code, text):
 
 
 def _command(command, *positional, comm, **options):
-    """What a command prints with `--json`, with the warnings and notes that it says beside that."""
+    """The output of a command with `--json`, with its warnings and notes."""
     is_everywhere = isinstance(comm, str) and comm == "all"
     address = None if is_everywhere else _address(comm)
     if "mpi4py.MPI" in sys.modules:
@@ -102,18 +102,18 @@ def _command(command, *positional, comm, **options):
     except Error as problem:
         raise _error(problem.code, _in_python(command, str(problem)) + _hint(options.get("program"))) from None
     if not answer.text.startswith("{"):
-        raise _error("usage", f"{command}: the help is help(reshard.{command})")
+        raise _error("usage", f"{command}: to show its help, call help(reshard.{command})")
     texts = {kind + "s": [text for what, text in said if what == kind] for kind in ("warning", "note")}
     return json.loads(answer.text) | texts
 
 
 def _hint(program):
-    """What to say of an error where `program` may be a text."""
-    return "; `program` is the path of a file, and not its text" if isinstance(program, str) and "->" in program else ""
+    """A hint for errors when `program` seems to be a text."""
+    return "; `program` must be the path of a file, not its text" if isinstance(program, str) and "->" in program else ""
 
 
 def _documented(function):
-    """Gives a function of a command the options of the command, in its signature and for `help`."""
+    """Adds the options of a command to the signature and the help text of its function."""
     lines, parameters = [], []
     known = inspection.signature(function).parameters
     for name, is_flag, text in _options_of(function.__name__):
@@ -130,22 +130,24 @@ def _documented(function):
 
 @_documented
 def inspect(checkpoint, *, comm="all", **options) -> dict:
-    """What a checkpoint holds: files, tensors, shards."""
+    """Describes the contents of a checkpoint: files, tensors, shards."""
     return _command("inspect", checkpoint, comm=comm, **options)
 
 
 @_documented
 def check(source, program, target=None, *, comm="all", **options) -> dict:
-    """All that is wrong with an AOA program (a file), before a byte moves: `ok`, `findings`, `keys`, `invertible`.
+    """Reports everything that is wrong with an AOA program (a file), before a byte moves: `ok`, `findings`, `keys` and
+    `invertible`.
 
-    `source` and `target` are checkpoints or layout files. A program with errors is no exception: it is what was asked.
+    `source` and `target` are checkpoints or layout files. A program with errors raises no exception:
+    its errors are the answer.
     """
     return _command("check", comm=comm, source=source, program=program, target=target, **options)
 
 
 @_documented
 def plan(source, target, program=None, *, comm="all", **options) -> dict:
-    """Who would send what to whom: transfers, bytes and messages of every rank."""
+    """Shows who would send what to whom: transfers, bytes and messages of every rank."""
     return _command("plan", comm=comm, source=source, target=target, program=program, **options)
 
 
@@ -157,15 +159,15 @@ def convert(source, target, program=None, layout=None, *, comm="all", **options)
 
 @_documented
 def verify(checkpoint, *, comm="all", **options) -> dict:
-    """Compares a checkpoint with the digests that were saved with it: `ok`, `problems`, and in `unverified` what has
-    none and could not be compared."""
+    """Compares a checkpoint with the digests that were saved with it: `ok`, the differences in `bad`, and in
+    `unverified` the files without digests, which could not be compared."""
     return _command("verify", checkpoint, comm=comm, **options)
 
 
 @dataclass
 class Shard:
-    """A box of a tensor: `tensor` (a NumPy array, or anything with `__dlpack__`) begins at `offset` of a tensor of that
-    `shape`. Without them it is the whole tensor."""
+    """A box of a global tensor: `tensor` (a NumPy array, or anything with `__dlpack__`) begins at `offset` of a global
+    tensor with this `shape`. Without them, it is the whole tensor."""
 
     tensor: Any
     shape: tuple | None = None
@@ -173,7 +175,7 @@ class Shard:
 
 
 class _Mistake(Exception):
-    """What is wrong with an argument, in a sentence."""
+    """The error in an argument, as a sentence."""
 
 
 def _kind(value):
@@ -190,17 +192,17 @@ def _integers(what, values):
     try:
         numbers = [operator.index(value) for value in values]
     except TypeError:
-        raise _Mistake(f"{what} is a tuple of integers, and {reprlib.repr(values)} was given") from None
+        raise _Mistake(f"{what} must be a tuple of integers, but {reprlib.repr(values)} was given") from None
     if any(not -(2**63) <= number < 2**63 for number in numbers):
-        raise _Mistake(f"{what} has a number of more than 64 bits")
+        raise _Mistake(f"{what} has a number that does not fit in 64 bits")
     return numbers
 
 
 def _lent(tensor):
-    """The capsule of `__dlpack__`: the form that can say that the elements are read-only, where there is one."""
+    """The capsule of `__dlpack__`: if possible, in the form that says whether the elements are read-only."""
     for method in ("is_neg", "is_conj"):
         if getattr(tensor, method, bool)():
-            raise _Mistake(f"its elements are not in memory as they read ({method}()); give tensor.resolve_{method[3:]}()")
+            raise _Mistake(f"its memory does not hold its values ({method}()); give tensor.resolve_{method[3:]}()")
     try:
         return tensor.__dlpack__(max_version=(1, 1))
     except TypeError:
@@ -209,32 +211,32 @@ def _lent(tensor):
 
 def _elements(tensor):
     if isinstance(tensor, numpy.ma.MaskedArray):
-        raise _Mistake("a masked array was given, whose mask would be lost; give tensor.filled(...)")
+        raise _Mistake("the mask of a masked array would be lost; give tensor.filled(...)")
     if isinstance(tensor, numpy.ndarray):
         return tensor
     if hasattr(tensor, "__dlpack__"):
         return _lent(tensor)
-    raise _Mistake(f"{_kind(tensor)} is not a tensor: NumPy arrays are, and what has __dlpack__")
+    raise _Mistake(f"{_kind(tensor)} is not a tensor; give a NumPy array, or an object with __dlpack__")
 
 
 def _given(side, value):
     shard = value if isinstance(value, Shard) else Shard(value)
     if side == "want" and _is_jax(shard.tensor):  # its __dlpack__ does not say so
-        raise _Mistake("an array of JAX is never written to; fill a NumPy array, and make one of it")
+        raise _Mistake("a JAX array cannot be written to; fill a NumPy array, and make a JAX array from it")
     elements = _elements(shard.tensor)
     if type(elements).__name__ != "PyCapsule" and not isinstance(elements, numpy.ndarray):
-        raise _Mistake(f"__dlpack__ gave {_kind(elements)}, and no capsule")
+        raise _Mistake(f"__dlpack__ returned {_kind(elements)}, not a capsule")
     return _integers("shape", shard.shape), _integers("offset", shard.offset), elements
 
 
 def _shards(side, tensors):
     """Key, shape, offset and elements of each shard, as `_reshard` takes them."""
     if not isinstance(tensors, Mapping):
-        raise _Mistake(f"`{side}` maps keys to tensors, and {_kind(tensors)} was given")
+        raise _Mistake(f"`{side}` must map keys to tensors, but {_kind(tensors)} was given")
     given = []
     for key, value in tensors.items():
         if not isinstance(key, str):
-            raise _Mistake(f"a key of `{side}` is text, and {_kind(key)} was given: {str(key)[:80]}")
+            raise _Mistake(f"a key of `{side}` must be text, but {_kind(key)} was given: {str(key)[:80]}")
         try:
             key.encode()
             for shard in value if isinstance(value, (list, tuple)) else [value]:
@@ -245,7 +247,7 @@ def _shards(side, tensors):
 
 
 def _sentence(problem):
-    """An exception in words, without the arrays that some of them show."""
+    """An exception as a sentence, shortened because some exceptions show arrays."""
     kind = "" if isinstance(problem, (_Mistake, Error)) else f"{type(problem).__name__}: "
     return f"{kind}{problem}"[:2000]
 
@@ -256,42 +258,42 @@ def _text(program, file):
         with open(program, encoding="utf-8") as opened:
             return opened.read(), os.fspath(program)
     if program is not None and not isinstance(program, str):
-        raise _Mistake(f"`program` is AOA text, or the path of a file as a pathlib.Path, and {_kind(program)} was given")
+        raise _Mistake(f"`program` must be AOA text, or a path of a file as pathlib.Path, but {_kind(program)} was given")
     if not isinstance(file, str):
-        raise _Mistake(f"`file`, the name of the program in messages, is text, and {_kind(file)} was given")
+        raise _Mistake(f"`file`, the name of the program in messages, must be text, but {_kind(file)} was given")
     return program or "", file
 
 
 def _check_library(MPI):
-    """Refuses mpi4py over another MPI: its communicators mean nothing to this one, which would end the process."""
+    """Refuses an mpi4py built with another MPI: this MPI would end the process on its communicators."""
     library = MPI.Get_library_version().split("\n")[0].rstrip("\0")
     if ("Open MPI" in library) != (_mpi == "Open MPI"):
-        raise ImportError(f"mpi4py runs on {library.split(',')[0]}, and reshard was built with {_mpi or 'another MPI'}; "
-                          "build both with the same")
+        raise ImportError(f"mpi4py uses {library.split(',')[0]}, but reshard was built with {_mpi or 'another MPI'}; "
+                          "build both with the same MPI")
 
 
 def _address(comm):
-    """Where the MPI_Comm is, or None for this process alone."""
+    """The address of the MPI_Comm, or None for this process alone."""
     if comm is None:
         return None
     from mpi4py import MPI
 
     _check_library(MPI)
     if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
-        raise TypeError(f"`comm` is a communicator of mpi4py, or None; {_kind(comm)} was given that is none")
+        raise TypeError(f"`comm` must be a valid communicator of mpi4py, or None, but {_kind(comm)} was given")
     if comm.Is_inter():
-        raise TypeError("`comm` is an inter-communicator, whose two groups count their ranks apart; give comm.Merge()")
+        raise TypeError("`comm` is an inter-communicator, whose groups count their ranks separately; give comm.Merge()")
     return MPI._addressof(comm)
 
 
 def redistribute(comm, have, want, program="", file="program", *, strict_warnings=False):
-    """Fills the tensors of `want` with those of `have`, from whatever rank has them.
+    """Fills the tensors of `want` from those of `have`, whichever rank has them.
 
     `comm` is a communicator of mpi4py, or None for this process alone; every rank of it calls this. `have` and `want` map
     keys to `Shard`s, or lists of them, or to whole tensors. `program` is AOA text, which messages call `file`, or the
     path of a file as a `pathlib.Path`; without it, tensors keep their names.
 
-    What one rank gives wrongly raises the same `reshard.Error` on every rank. What the program warns of is a
+    A wrong argument on one rank raises the same `reshard.Error` on every rank. A warning of the program is a
     `reshard.Warning` on rank 0; with `strict_warnings=True` it is an error on every rank.
     """
     address = _address(comm)
@@ -305,13 +307,13 @@ def redistribute(comm, have, want, program="", file="program", *, strict_warning
         except Error as told:
             if isinstance(problem, Exception):
                 raise told from problem
-        raise  # KeyboardInterrupt, which the other ranks know of now
+        raise  # for example KeyboardInterrupt; the other ranks know of it now
     try:
         warned = _redistribute(address, *given, bool(strict_warnings))
     except Error as problem:
         if problem.code != "syntax" or "->" in given[2][0]:
             raise
-        raise _error("syntax", f"{problem}\n  `program` is text; that of a file is given as pathlib.Path(...)") from None
+        raise _error("syntax", f"{problem}\n  `program` is the text itself; give a file as pathlib.Path(...)") from None
     if comm is None or comm.rank == 0:
         _warn(warned, 3)
 

@@ -82,7 +82,7 @@ html findings_part(json::object const& document, reshard::vector<std::string> co
         list = list +
                element("p",
                        html_text("and " + counted(findings.size() - most_findings, "more finding") +
-                                 "; --json has all"));
+                                 "; --json lists all"));
     return section("Findings", list);
 }
 
@@ -99,7 +99,7 @@ html keys_part(json::object const& keys) {
             text += std::string(array[i].as_string()) + "\n";
         if (array.size() > most_findings)
             text += "and " + grouped(static_cast<index_t>(array.size() - most_findings)) +
-                    " more; --json has all\n";
+                    " more; --json lists all\n";
         lists.text += on_demand(std::string(noun), element("pre", html_text(text))).text;
     }
     return section("Keys",

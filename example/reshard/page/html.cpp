@@ -187,8 +187,8 @@ std::string html_page(std::string_view title, html const& body, boost::json::val
            "<body>\n" + element("h1", html_text(title)).text + body.text +
            "<script type=\"application/json\" id=\"reshard-data\">" + json_in_html(data) +
            "</script>\n" +
-           element("footer", html_text("Made by reshard. All that this page shows for programs: "
-                                       "the JSON in its element reshard-data."))
+           element("footer", html_text("Made by reshard. For programs, the element "
+                                       "reshard-data has the contents of this page as JSON."))
                .text +
            "</body>\n</html>\n";
 }

@@ -57,7 +57,7 @@ std::string colour_of(std::size_t i);
 /// \param data the content of the page for programs: the document of `--json`
 std::string html_page(std::string_view title, html const& body, boost::json::value const& data);
 
-/// The reason why a name cannot be a page's; empty if it can.
+/// The error in the name of a page; empty if it is valid.
 std::string complaint_about_report(std::string const& path);
 
 } // namespace tool

@@ -128,9 +128,8 @@ html holder_grid(shown_layout const& shown, byte_sums const& sums) {
                           .text;
     }
     std::string const noun =
-        shown.ranks
-            ? "The mesh " + to_string(*shown.ranks) + ": each row is one along the last axis."
-            : "Each " + shown.holder + " has its colour in the pictures below.";
+        shown.ranks ? "The mesh " + to_string(*shown.ranks) + ": each row runs along the last axis."
+                    : "Each " + shown.holder + " has its colour in the pictures below.";
     return element("p", html_text(noun + " " + left_out(shown.held.holders, count, shown.holder)),
                    "class=\"soft\"") +
            element("div", cells,
@@ -309,14 +308,14 @@ html kind_part(shown_layout const& shown, tensor_kind const& kind, bool open) {
         (kind.count == 1 ? ", in " : " each, in ") +
         (boxes.size() == 1 ? std::string("1 box")
                            : grouped(static_cast<index_t>(boxes.size())) + " different boxes") +
-        (is_flat ? "; slices of a box that is flattened show the box" : "") +
+        (is_flat ? "; a slice of a flattened box is shown as the box" : "") +
         (boxes.size() >= most_boxes ? "; more are not shown" : "");
     html const picture =
         shape.empty() ? html_text("A scalar.") : box_picture(boxes, shape, shown.holder);
     return on_demand(
         kind.name,
         element("p", html_text(about), "class=\"soft\"") + picture +
-            html_table("The holders of elements; more than one holds equal copies", rows),
+            html_table("The holders of elements; several holders have equal copies", rows),
         open);
 }
 

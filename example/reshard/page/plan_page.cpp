@@ -45,7 +45,7 @@ html list_table(std::string const& caption, json::array const& list,
     html more;
     if (list.size() > most_rows)
         more = element("p", html_text("and " + counted(list.size() - most_rows, "more row") +
-                                      "; --json has all"));
+                                      "; --json lists all"));
     html const table = html_table(caption, rows) + more;
     return rows.size() <= most_open_rows ? table : on_demand(caption, table);
 }
@@ -80,8 +80,8 @@ html heat_picture(heat_bins const& bins) {
     svg_point const map{80, 60};
     double const side = std::max(words, detail::cell_side(bins) * bins.rows());
     std::string const body =
-        svg_text({map.x + 200, 20}, "ranks that get" + every, "middle") +
-        svg_upright_text({20, map.y + side / 2}, bins.sender() + "s that give" + every) +
+        svg_text({map.x + 200, 20}, "ranks that receive" + every, "middle") +
+        svg_upright_text({20, map.y + side / 2}, bins.sender() + "s that send" + every) +
         detail::draw_bin_labels(bins, map) + detail::draw_cells(bins, map);
     std::string const legend = detail::draw_heat_legend(bins, {0, 20});
     return html{"<svg class=\"map\" role=\"img\" aria-label=\"who sends to whom\" viewBox=\"0 0 "
@@ -114,7 +114,7 @@ html pair_table(heat_bins const& bins) {
              grouped(pairs[i].bytes)});
     if (pairs.empty())
         return element("p", html_text("Nothing is sent: all bytes stay where they are."));
-    return on_demand("The pairs that send most",
+    return on_demand("The pairs that send the most",
                      html_table("Who sends to whom, largest first", rows));
 }
 
@@ -159,7 +159,7 @@ html network_part(simulated_plan const& plan) {
     reshard::vector<link_strip> const links = busiest_links(plan.run);
     std::string const height = svg_number(link_timelines_size(links.size()).y);
     return element("p", html_text(bound_text(plan)), "class=\"soft\"") +
-           html{"<svg class=\"time\" role=\"img\" aria-label=\"the busiest links over the time\" "
+           html{"<svg class=\"time\" role=\"img\" aria-label=\"the busiest links over time\" "
                 "viewBox=\"0 0 700 " +
                 height + "\">\n" +
                 draw_link_timelines(links, plan.run.least_seconds(), {0, 0},
@@ -217,7 +217,7 @@ std::string plan_page(shown_plan const& shown) {
             body + section("What convert reads and writes", conversion_part(planned->as_object()));
     body = body + layouts_part(shown);
     bool const has_files = shown.from.checkpoint.has_value();
-    body = body + section(has_files ? "Which file gives which rank how much" : "Who sends to whom",
+    body = body + section(has_files ? "Bytes from each file to each rank" : "Who sends to whom",
                           heat_picture(shown.bins) + pair_table(shown.bins));
     html const in_memory =
         has_files
@@ -228,7 +228,7 @@ std::string plan_page(shown_plan const& shown) {
     body = body + section("Bytes by rank", in_memory + by_rank_part(shown.document)) +
            section("Rounds", in_memory + rounds_part(shown));
     if (shown.simulated)
-        body = body + section("Links over the time", network_part(*shown.simulated));
+        body = body + section("Links over time", network_part(*shown.simulated));
     return html_page("Plan: " + shown.source + " to " + shown.target, body, shown.document);
 }
 

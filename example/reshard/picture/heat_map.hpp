@@ -199,8 +199,8 @@ inline std::string draw_heat_map(heat_bins const& bins, svg_point corner) {
     svg_point const map{corner.x + 80, corner.y + 60};
     std::string const every =
         bins.width() == 1 ? "" : ", in bins of " + std::to_string(bins.width());
-    return svg_text({map.x + 200, corner.y + 20}, "ranks that get" + every, "middle") +
-           svg_upright_text({corner.x + 20, map.y + 200}, bins.sender() + "s that give" + every) +
+    return svg_text({map.x + 200, corner.y + 20}, "ranks that receive" + every, "middle") +
+           svg_upright_text({corner.x + 20, map.y + 200}, bins.sender() + "s that send" + every) +
            detail::draw_bin_labels(bins, map) + detail::draw_cells(bins, map) +
            (bins.most_bytes() > 0 ? ""
                                   : svg_text({map.x + 430, map.y - 20},

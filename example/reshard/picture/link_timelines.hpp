@@ -93,7 +93,7 @@ inline std::string draw_strip(link_strip const& strip, svg_point corner) {
         svg_text({corner.x - 8, corner.y + 12}, name(strip.link), "end") +
         svg_box(corner, {strips_width, strip_height}, "#f2f2f2",
                 name(strip.link) + ": " + byte_text(strip.link.bytes) + ", " +
-                    percent_text(strip.link.utilisation) + " of its rate over all the time");
+                    percent_text(strip.link.utilisation) + " of its rate on average");
     for (simulation::interval const& part : drawn_timeline(strip)) {
         double const share = share_at(strip, part.bytes_per_second);
         if (share > 0)
@@ -147,14 +147,15 @@ inline std::string draw_link_timelines(reshard::vector<link_strip> const& links,
     double const least = first.x + detail::strips_width * std::min(1.0, least_seconds / seconds);
     return drawn + svg_line({least, first.y - 6}, {least, lower}, "#c2410c", "6 4") +
            svg_text({least, first.y - 10},
-                    "no order takes less than " + duration_text(least_seconds), "end") +
+                    "no order of the transfers takes less than " + duration_text(least_seconds),
+                    "end") +
            svg_text({first.x + detail::strips_width / 2, lower + 32},
-                    "time; each strip is as high as its link's share of its rate", "middle") +
-           (left_out == 0
-                ? ""
-                : svg_text({first.x + detail::strips_width / 2, lower + 48},
-                           "omitted, with no more to do: " + std::to_string(left_out) + " more",
-                           "middle"));
+                    "time; the height of a strip is the used share of its link's rate", "middle") +
+           (left_out == 0 ? ""
+                          : svg_text({first.x + detail::strips_width / 2, lower + 48},
+                                     "not shown, with at most as much to do: " +
+                                         std::to_string(left_out) + " more",
+                                     "middle"));
 }
 
 } // namespace reshard

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(a_map_has_cells_axes_units_and_a_legend) {
     BOOST_TEST(occurrences(map, "fill=\"#08306b\"") == 2u); // the most, and its legend
     BOOST_TEST(occurrences(map, "fill=\"#6786ad\"") == 1u); // half of it
     BOOST_TEST(occurrences(map, "fill=\"#f2f2f2\"") == 4u + 1u);
-    for (char const* const words : {">ranks that get<", ">ranks that give<", ">bytes sent<",
+    for (char const* const words : {">ranks that receive<", ">ranks that send<", ">bytes sent<",
                                     ">0 B<", ">1 kB<", ">2 kB<", ">3 kB<", ">4 kB<", ">5 kB<"})
         BOOST_TEST(occurrences(map, words) == 1u, words);
 }
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_map_of_bins_says_so) {
     heat_bins bins(130, 130); // 44 bins of 3; the last one has a rank
     bins.add({129, 3, 8, 1});
     std::string const map = draw_heat_map(bins, {});
-    BOOST_TEST(occurrences(map, "ranks that get, in bins of 3") == 1u);
+    BOOST_TEST(occurrences(map, "ranks that receive, in bins of 3") == 1u);
     BOOST_TEST(occurrences(map, "<title>rank 129 to ranks 3 to 5: 8 B</title>") == 1u);
     BOOST_TEST(occurrences(map, "bytes sent by 3 ranks to 3") == 1u);
 }

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(strips_are_as_high_as_what_a_link_does_of_what_it_can) {
     BOOST_TEST(shows(picture, ">the link out of node 3</text>"));
     BOOST_TEST(shows(picture,
                      "<rect x=\"240\" y=\"30\" width=\"400\" height=\"16\" fill=\"#f2f2f2\">"
-                     "<title>the link out of node 3: 3 kB, 75 % of its rate over all the time<"));
+                     "<title>the link out of node 3: 3 kB, 75 % of its rate on average<"));
     BOOST_TEST(shows(
         picture,
         "<rect x=\"240\" y=\"38\" width=\"100\" height=\"8\" fill=\"#1f5a94\">"
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(strips_are_as_high_as_what_a_link_does_of_what_it_can) {
         "<rect x=\"340\" y=\"30\" width=\"250\" height=\"16\" fill=\"#1f5a94\">"
         "<title>the link out of node 3, 10 s to 35 s: 100 B a second, 100 % of its rate</title>"));
     BOOST_TEST(shows(picture, "<line x1=\"540\" y1=\"24\" x2=\"540\" y2=\"52\""));
-    BOOST_TEST(shows(picture, ">no order takes less than 30 s<"));
+    BOOST_TEST(shows(picture, ">no order of the transfers takes less than 30 s<"));
     for (std::string const time : {"0 s", "10 s", "20 s", "30 s", "40 s"})
         BOOST_TEST(shows(picture, ">" + time + "</text>"));
 }
