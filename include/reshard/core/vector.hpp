@@ -218,7 +218,7 @@ private:
 
     constexpr std::size_t checked(std::size_t i) const {
         if (i >= size())
-            throw std::out_of_range("a vector has fewer elements");
+            throw std::out_of_range("the index exceeds the size of the vector");
         return i;
     }
 
@@ -395,7 +395,7 @@ private:
 
     constexpr void move_to_block(std::size_t capacity) {
         if (capacity > 0xffffffff)
-            throw std::length_error("a list of more than 4294967295 elements");
+            throw std::length_error("a list cannot have more than 4294967295 elements");
         T* const block = std::allocator<T>().allocate(capacity);
         for (std::size_t i = 0; i < size_; ++i)
             std::construct_at(block + i, (*this)[i]);

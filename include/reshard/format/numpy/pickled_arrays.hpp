@@ -78,7 +78,7 @@ private:
                                            pickle_value array, std::string const& noun) const {
         auto const elements = values_.elements(parts, noun);
         if (elements.size() != count)
-            values_.refuse(noun, array, "an array of NumPy");
+            values_.refuse(noun, array, "a NumPy array");
         return elements;
     }
 
@@ -87,7 +87,7 @@ private:
         pickle_object const& object = values_.object(dtype, noun);
         auto const arguments = values_.elements(object.arguments, noun);
         if (arguments.empty())
-            values_.refuse(noun, dtype, "a type of elements");
+            values_.refuse(noun, dtype, "a data type");
         std::string const name(values_.text(arguments[0], noun));
         std::string order = "|";
         if (object.state.type == pickle_value::kind::tuple && object.state.count > 1)
@@ -96,8 +96,8 @@ private:
             return data_type::bf16;
         auto const match = npy_data_type(order + name);
         if (!match)
-            fail(errc::unsupported, values_.file(), ": ", noun, ": elements of '", order, name,
-                 "' are not read");
+            fail(errc::unsupported, values_.file(), ": ", noun, ": elements of type '", order, name,
+                 "' are not supported");
         return *match;
     }
 
@@ -125,7 +125,7 @@ private:
             is_empty ? byte_run{} : values_.bytes(bytes, noun + ": the elements");
         if (there.size() != needed)
             fail(errc::corrupt_file, values_.file(), ": ", noun, ": its shape and type need ",
-                 needed, " bytes, and ", there.size(), " are present");
+                 needed, " bytes, but ", there.size(), " are present");
         return there.begin;
     }
 
@@ -134,7 +134,7 @@ private:
         auto const parts = parts_of(values_.object(encoded, noun).arguments, 2, encoded, noun);
         if (!encoded_)
             fail(errc::unsupported, values_.file(), ": ", noun,
-                 ": its elements are text, in the encoding of protocol 2; save it with protocol 4");
+                 ": its elements are encoded as text, as protocol 2 does; save it with protocol 4");
         if (values_.text(parts[1], noun) != "latin1")
             values_.refuse(noun + ": the encoding of its elements", parts[1], "'latin1'");
         return encoded_->add(values_, parts[0], needed, noun);
