@@ -328,8 +328,9 @@ BOOST_AUTO_TEST_CASE(rules_that_do_not_fit_are_refused) {
                "l.json: rules[0]: 'match' is missing");
     BOOST_TEST(refusal(R"({"mesh": [["pp", 0]]})") ==
                "l.json: mesh: mesh axis 'pp' has 0 ranks; at least 1 is needed");
-    BOOST_TEST(refusal(R"({"mesh": [["pp"]]})") ==
-               "l.json: mesh[0]: a mesh axis is a name and a number of ranks, as in [\"tp\", 4]");
+    BOOST_TEST(
+        refusal(R"({"mesh": [["pp"]]})") ==
+        "l.json: mesh[0]: a mesh axis must be a name and a number of ranks, as in [\"tp\", 4]");
     BOOST_TEST(
         refusal(
             R"({"mesh": [["pp", 2]], "stages": {"mesh_axis": "pp", "layers": "l.", "counts": [1,1]}})") ==

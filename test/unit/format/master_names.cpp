@@ -113,8 +113,8 @@ BOOST_AUTO_TEST_CASE(a_table_that_there_is_not_is_refused_with_all_that_there_ar
 BOOST_AUTO_TEST_CASE(what_is_missing_has_a_hint_of_the_tables_that_find_it) {
     catalog const stored = stored_vectors({"a/b", "c/d", "module.e"});
     BOOST_TEST(hint_of_names({"a.b", "c.d", "e", "x"}, stored) ==
-               "'a.b' is 'a/b' by the names of 'separators' (and 1 more key), "
-               "'e' is 'module.e' by the names of 'wrappers'");
+               "'a.b' is called 'a/b' in the name table 'separators' (and 1 more key), "
+               "'e' is called 'module.e' in the name table 'wrappers'");
     BOOST_TEST(hint_of_names({"x"}, stored) == "");
 }
 

@@ -196,8 +196,8 @@ BOOST_AUTO_TEST_CASE(what_ends_early_is_named_with_its_position) {
 }
 
 BOOST_AUTO_TEST_CASE(codes_that_miss_their_values_are_refused) {
-    BOOST_TEST(refusal(".") == "p: byte 2 takes a missing value");
-    BOOST_TEST(refusal("(.") == "p: byte 3 takes a missing value");
+    BOOST_TEST(refusal(".") == "p: byte 2 takes a value, but there is none");
+    BOOST_TEST(refusal("(.") == "p: byte 3 takes a value, but there is none");
     BOOST_TEST(refusal("t.") == "p: byte 2 takes all values up to a mark, but there is none");
     BOOST_TEST(refusal("K\x01\x86.") == "p: byte 4 takes 2 values, but there are fewer");
     BOOST_TEST(refusal("}K\x01\x61.") == "p: byte 5 adds to a dict of 0, which is not a list");

@@ -96,7 +96,7 @@ public:
         auto const save = header.metadata.find(std::string(save_id_name));
         saves_.push_back(save == header.metadata.end() ? "" : save->second);
         if (header.metadata.contains(std::string(delta_name)))
-            fail(errc::corrupt_file, path.string(), ": has only the changes of the save ",
+            fail(errc::corrupt_file, path.string(), ": contains only the changes of the save ",
                  saves_.back(), "; open its directory, where ", save_record_name,
                  " lists the saves that have the rest");
         if (part == unified_part::model)

@@ -35,7 +35,7 @@ inline mesh mesh_from(json_cursor const& cursor) {
     for (json_cursor const& element : cursor.elements()) {
         auto const pair = element.elements();
         if (pair.size() != 2)
-            element.refuse("a mesh axis is a name and a number of ranks, as in [\"tp\", 4]");
+            element.refuse("a mesh axis must be a name and a number of ranks, as in [\"tp\", 4]");
         index_t const extent = pair[1].count();
         std::string const name = pair[0].text();
         axes.push_back(checked_at(element, [&] { return mesh_axis(name, extent); }));

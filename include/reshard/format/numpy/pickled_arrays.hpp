@@ -17,11 +17,11 @@
 #include <string>
 
 /// \file
-/// Arrays of NumPy in a pickle. The elements are in the file, between the opcodes.
+/// NumPy arrays in a pickle. The elements are in the file, between the opcodes.
 
 namespace reshard::detail {
 
-/// Arrays of NumPy in a pickle.
+/// NumPy arrays in a pickle.
 class pickled_arrays {
 public:
     /// \param encoded receives bytes that are stored as texts; if it is null, such bytes are
@@ -34,7 +34,7 @@ public:
         return is_reconstructed(value) || is_of_buffer(value);
     }
 
-    /// The same number for values that are the same array of NumPy, under any names. Different
+    /// The same number for values that are the same NumPy array, under any names. Different
     /// arrays may share bytes, because Python has only one bytes object for each one-byte value.
     ///
     /// \pre `is_array(value)`

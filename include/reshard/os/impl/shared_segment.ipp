@@ -144,7 +144,7 @@ RESHARD_DECL void shared_segment::set_address(segment_kind kind) {
 RESHARD_DECL struct stat shared_segment::status() const {
     struct stat status = {};
     if (::fstat(file_.number(), &status) != 0)
-        fail_io("a shared segment");
+        fail_io("a shared segment cannot be examined");
     return status;
 }
 

@@ -91,7 +91,7 @@ RESHARD_DECL std::string hint_of_names(vector<std::string> const& wanted, catalo
         auto const renamed = renamed_by(table, wanted, stored);
         if (!renamed.empty())
             hint += std::string(hint.empty() ? "" : ", ") + "'" + renamed.front().wanted +
-                    "' is '" + renamed.front().stored + "' by the names of '" +
+                    "' is called '" + renamed.front().stored + "' in the name table '" +
                     std::string(table.name) + "'" + and_more_keys(renamed.size());
     }
     return hint;

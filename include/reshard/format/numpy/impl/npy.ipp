@@ -199,7 +199,7 @@ private:
     pickle_writer out_;
 };
 
-/// Assembles the arrays of NumPy in a file.
+/// Assembles the NumPy arrays in a file.
 class npy_checkpoint {
 public:
     npy_checkpoint(std::shared_ptr<file_store const> files, std::string_view format,

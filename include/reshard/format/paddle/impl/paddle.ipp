@@ -29,7 +29,7 @@
 
 namespace reshard::detail {
 
-/// The classes and functions that files of Paddle may use: Paddle's metadata, and arrays of NumPy.
+/// The classes and functions that files of Paddle may use: Paddle's metadata, and NumPy arrays.
 inline constexpr std::string_view paddle_names[] = {
     "paddle.distributed.flex_checkpoint.dcp.metadata.*",
     "paddle.distributed.checkpoint.metadata.*",

@@ -38,7 +38,7 @@ RESHARD_DECL std::string_view paddle_name(std::string_view key, data_type dtype)
     }
 }
 
-/// Headers of safetensors files, and the metadata that list the shards of each file.
+/// Headers of safetensors files, and the metadata that lists the shards of each file.
 class paddle_texts : public known_texts {
 public:
     paddle_texts(vector<vector<placed_text>> headers, checkpoint_metadata metadata)

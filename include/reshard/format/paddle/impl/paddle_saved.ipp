@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// The classes and functions that files of `paddle.save` may use: arrays of NumPy, and containers.
+/// The classes and functions that files of `paddle.save` may use: NumPy arrays, and containers.
 inline constexpr std::string_view paddle_saved_names[] = {
     "numpy._core.multiarray._reconstruct",
     "numpy.core.multiarray._reconstruct",

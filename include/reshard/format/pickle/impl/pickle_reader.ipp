@@ -176,7 +176,7 @@ private:
     /// Adds the values on top of the stack to the container below them.
     void fill_with(kind type, std::span<pickle_value const> values) {
         if (stack_.size() - values.size() <= floor())
-            refuse("adds to a missing value");
+            refuse("adds to a value, but there is none");
         pickle_value container = stack_[stack_.size() - values.size() - 1];
         if (container.type == kind::object && result_.unknown_class(container))
             container = added_to(container, type);

@@ -55,7 +55,7 @@ protected:
     /// The value on top, above the last mark.
     pickle_value& top() {
         if (stack_.size() <= floor())
-            refuse("takes a missing value");
+            refuse("takes a value, but there is none");
         return stack_.back();
     }
 

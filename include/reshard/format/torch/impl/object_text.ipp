@@ -270,7 +270,7 @@ private:
         return latin1_bytes(characters_of(arguments[0]));
     }
 
-    /// An array of NumPy, in any pickled form.
+    /// A NumPy array, in any pickled form.
     struct array {
         pickle_value dtype;
         pickle_value shape;
