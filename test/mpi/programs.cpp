@@ -167,8 +167,9 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_one_rank_describes_wrongly_is_an_error_on_eve
     if (rank == size - 1)
         tensors.add(rows_of("c"), const_tensor_view{a.data(), data_type::f32, {3, 2}, {2, 1}});
     std::string const problem = agreed_error(world, [&] { redistribute(world, tensors, want()); });
-    BOOST_TEST(problem ==
-               "shape_mismatch: 'c': axis 0: a shard of extent 2 in a tensor of extent 3");
+    BOOST_TEST(
+        problem ==
+        "shape_mismatch: 'c': axis 0: a shard of extent 2 does not fit a tensor of extent 3");
     state_dict wanted = want();
     if (rank == 0)
         wanted.add([]() -> shard_descriptor { fail(errc::bad_layout, "there is no such mesh"); },

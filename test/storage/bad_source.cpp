@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_lacks_its_last_byte_is_refused) {
     files.cannot_be_opened(errc::corrupt_file,
                            files.name(second_file) +
                                ": the tensors end at byte 4 of the data, but the file has 3 bytes "
-                               "of data; it has been cut off [MetadataIncompleteBuffer]");
+                               "of data; was it cut short? [MetadataIncompleteBuffer]");
 }
 
 BOOST_AUTO_TEST_CASE(a_header_with_one_wrong_byte_is_refused) {
@@ -116,9 +116,8 @@ BOOST_AUTO_TEST_CASE(a_path_without_a_checkpoint_is_refused) {
     on_first_rank([&] { std::filesystem::create_directory(none); });
     BOOST_CHECK_EXCEPTION(
         open_checkpoint(world(), none), error,
-        says(errc::unsupported,
-             none.string() +
-                 ": this is an empty directory, not a checkpoint: it has no files that are read"));
+        says(errc::unsupported, none.string() + ": this is an empty directory, not a checkpoint: "
+                                                "it has no files that can be read"));
 }
 
 BOOST_AUTO_TEST_CASE(an_index_that_names_what_is_not_there_is_refused) {
@@ -200,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_lost_file_is_missed_even_where_it_held_all_of_a_tensor) {
     on_first_rank([&] { std::filesystem::remove(path / lost); });
     BOOST_CHECK_EXCEPTION(open_checkpoint(world(), path), error,
                           says(errc::missing_file, path.string() + ": " + lost +
-                                                       " is missing, which reshard.json lists"));
+                                                       " is missing, but reshard.json lists it"));
 }
 
 BOOST_AUTO_TEST_CASE(a_gap_that_nobody_asks_for_does_not_matter) {

@@ -267,7 +267,8 @@ BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_is_named) {
             text("no/target") + ": " + text("no") + ", its parent directory, does not exist");
     make_file("file", "");
     refuses("file/target", {}, errc::io,
-            text("file/target") + ": " + text("file") + ", its parent directory, is none");
+            text("file/target") + ": " + text("file") +
+                ", its parent directory, is not a directory");
     BOOST_CHECK_EXCEPTION(
         convert(world(), *source, "", {.program = program()}), error,
         says(errc::usage, "the target is an empty path; give the name of a directory"));
@@ -366,8 +367,8 @@ BOOST_AUTO_TEST_CASE(a_shard_of_half_a_pair_cannot_be_saved) {
         says(errc::unsupported,
              text("target") +
                  ": \"w\": elements of float4_e2m1 are stored in pairs along the last axis, which "
-                 "has 3 elements of [3] here; readers of sharded_safetensors load even extents "
-                 "alone: cut between pairs, or cast it to bfloat16"));
+                 "has 3 elements in shape [3]; readers of sharded_safetensors load only even "
+                 "extents: cut between pairs, or cast it to bfloat16"));
     BOOST_TEST((directory.names() == names{"source"}));
 }
 

@@ -167,8 +167,8 @@ BOOST_AUTO_TEST_CASE(texts_are_given_back_when_the_checkpoint_is_opened) {
     BOOST_CHECK_EXCEPTION(
         save(world(), part.tensors(), directory / "bad", {.writing = {.texts = {{"format", "x"}}}}),
         error,
-        mentions(errc::usage, "'format' is a name that the files have already; give the text "
-                              "another one"));
+        mentions(errc::usage,
+                 "'format' is a name that the files already use; give the text another name"));
     BOOST_CHECK_EXCEPTION(
         save(world(), part.tensors(), directory / "bad", {.writing = {.program = "w -> \xff"}}),
         error, mentions(errc::usage, "the program's text: byte 5 is not UTF-8"));

@@ -144,9 +144,9 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_is_read_in_part_is_never_converted) {
     BOOST_TEST_REQUIRE(source.metadata().warnings.size() == 1u);
     BOOST_TEST(source.metadata().warnings[0] ==
                (directory / "model").string() +
-                   ": optimizer.tp00.safetensors and 1 more hold optimizer state or master weights "
-                   "of one rank each, or of another save, which are not read and would be lost; to "
-                   "convert the rest alone, give its files in a separate directory");
+                   ": optimizer.tp00.safetensors and 1 more cannot be read and would be lost: "
+                   "optimizer state or master weights of one rank, or of another save; to convert "
+                   "only the rest, put its files in a separate directory");
     BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "other"), error,
                           mentions(errc::unsupported, "would be lost"));
     BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));

@@ -294,11 +294,12 @@ BOOST_AUTO_TEST_CASE(a_format_of_boxes_has_blocks_as_shards_up_to_a_number) {
     checkpoint const boxes = open_checkpoint(world(), directory / "64");
     BOOST_TEST(boxes.metadata().tensors[0].shards.size() == 129u);
     BOOST_TEST(compare(world(), source, boxes).equal());
-    BOOST_CHECK_EXCEPTION(convert_to(2), error,
-                          mentions(errc::unsupported,
-                                   "'A': the layout cuts it into 4097 blocks, and torch_dcp would "
-                                   "have each as a shard, at most 4096 of a tensor; give a layout "
-                                   "of rows or columns, or write sharded_safetensors"));
+    BOOST_CHECK_EXCEPTION(
+        convert_to(2), error,
+        mentions(errc::unsupported,
+                 "'A': the layout cuts it into 4097 blocks, but torch_dcp stores "
+                 "each block as a shard, at most 4096 for each tensor; give a layout "
+                 "of rows or columns, or write sharded_safetensors"));
     BOOST_TEST(!std::filesystem::exists(directory / "2"));
 }
 

@@ -368,9 +368,9 @@ BOOST_AUTO_TEST_CASE(a_file_of_changes_alone_is_no_checkpoint) {
     shared_directory const directory;
     save_twice(directory);
     std::string const alone = problem_of_opening(directory / "b" / "delta-00001.safetensors");
-    BOOST_TEST(has(alone, "has only the changes of the save"));
+    BOOST_TEST(has(alone, "contains only the changes of the save"));
     on_first_rank([&] { std::filesystem::remove(directory / "b" / "reshard.json"); });
-    BOOST_TEST(has(problem_of_opening(directory / "b"), "has only the changes of the save"));
+    BOOST_TEST(has(problem_of_opening(directory / "b"), "contains only the changes of the save"));
     meet();
 }
 

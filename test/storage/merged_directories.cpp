@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_nobody_has_is_named_and_who_wrote_it,
     on_first_rank([&] { std::filesystem::remove(machines.shared() / file_of_rank(1)); });
     machines.deal(world().size());
     std::string const text =
-        file_of_rank(1) + " is missing, which reshard.json lists; none of the " +
+        file_of_rank(1) + " is missing, but reshard.json lists it; none of the " +
         std::to_string(world().size()) + " ranks sees it, and rank 1 of the save wrote it";
     BOOST_CHECK_EXCEPTION(open_checkpoint(world(), machines.here()), error,
                           mentions(errc::missing_file, text));

@@ -192,8 +192,8 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_cannot_be_read_refuses_only_what_wants_it) {
         [](error const& problem) {
             return problem.code() == errc::unsupported &&
                    std::string_view(problem.what())
-                           .find("'Q8_0.weight' cannot be read: it is of the quantised "
-                                 "type Q8_0") != std::string_view::npos;
+                           .find("'Q8_0.weight' cannot be read: it has the quantised type Q8_0") !=
+                       std::string_view::npos;
         });
 }
 

@@ -163,7 +163,8 @@ BOOST_AUTO_TEST_CASE(a_name_of_another_framework_is_said_and_taken_where_it_is_a
     want.add(named, {target.memory(0).data(), named.dtype, named.global_shape, {1}});
     BOOST_CHECK_EXCEPTION(load(world(), saved, want), error, [](error const& problem) {
         return std::string_view(problem.what())
-                   .find("; 'l.w' is 'l/w' by the names of 'separators'") != std::string_view::npos;
+                   .find("; 'l.w' is called 'l/w' in the name table 'separators'") !=
+               std::string_view::npos;
     });
     std::vector<std::string> digests;
     load(world(), saved, want,

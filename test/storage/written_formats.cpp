@@ -203,11 +203,11 @@ BOOST_AUTO_TEST_CASE(what_a_format_has_no_place_for_is_refused) {
     refused({replicated("x", data_type::u16, {2})}, in_format("paddle_flex"), errc::unsupported,
             "'x': Paddle has no data type");
     refused({replicated("x", data_type::f32, {0, 2})}, in_format("paddle_flex"), errc::unsupported,
-            "'x': Paddle does not load tensors without elements");
+            "'x': Paddle cannot load tensors without elements");
     refused({replicated("x", data_type::bf16, {2})}, as_file("npz"), errc::unsupported,
             "'x': NumPy has no data type");
     refused({replicated("x", data_type::f32, {2}), replicated("y", data_type::f32, {2})},
-            as_file("npy"), errc::unsupported, "a .npy file has one tensor, and 2");
+            as_file("npy"), errc::unsupported, "a .npy file holds one tensor, but 2");
     refused({flat}, in_format("dcp"), errc::usage, "cannot write format 'dcp'");
     refused({flat}, as_file("npz"), errc::usage, "does not end with .npz");
     refused({flat}, in_format("npz"), errc::usage, "one file holds whole tensors");

@@ -42,7 +42,7 @@ done
 reason() {
     if grep -q "NumPy has no data type for elements of bfloat16" errors; then
         echo "no bfloat16"
-    elif grep -q "a .npy file has one tensor" errors; then
+    elif grep -q "a .npy file holds one tensor" errors; then
         echo "one tensor"
     elif grep -Eq "not a tensor, and .* has no place for it|are not carried to other formats" errors; then
         echo "$(cell "$1" "$2" --no-objects) without objects"

@@ -39,7 +39,7 @@ constexpr tile_extent narrow_tile(index_t size, index_t target_size) {
             std::max<index_t>(16, line / std::min(size, target_size))};
 }
 
-/// The tile for all other targets: long pieces, of which only the ends share a cache line.
+/// The tile for all other targets: long pieces; only their ends share a cache line.
 constexpr tile_extent wide_tile(index_t size) {
     index_t const width = size < 4 ? 128 : 64;
     return {tile_bytes / (width * size), width};

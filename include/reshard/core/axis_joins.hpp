@@ -114,7 +114,7 @@ constexpr void check_factors(permutation order, index_vector const& extents, axi
         fail(errc::shape_mismatch, "the order of ", extents.size(),
              " factors names a factor that does not exist");
     if (!is_sound(whole(extents)))
-        fail(errc::bad_layout, "it has factors ", extents, " that are not valid extents");
+        fail(errc::bad_layout, "the factors ", extents, " are not valid extents");
     bool const is_none = element_count(extents) == 0; // throws if the product overflows
     if ((joins.any() && is_none) || !are_joins(joins.target, extents) ||
         !are_joins(joins.source, order.undo(extents)))
@@ -195,9 +195,9 @@ public:
     /// \throws error with errc::limit_exceeded if there are already `max_ndim` factors
     constexpr void push_front(index_t extent, bool begins_before, bool begins_after) {
         if (extents_.size() == max_ndim)
-            fail(
-                errc::limit_exceeded, "a reshape splits axes into at most ", max_ndim,
-                " factors, but this one needs more; reshape before other axes are merged or split");
+            fail(errc::limit_exceeded, "a reshape can split axes into at most ", max_ndim,
+                 " factors, but this one needs more; reshape before merging or splitting other "
+                 "axes");
         extents_.push_back(extent);
         begins_before_.push_back(begins_before);
         begins_after_.push_back(begins_after);

@@ -81,8 +81,8 @@ public:
                                    : inner.period * periods;
         index_t const window = low_ - (low_ - outer.begin) % outer.period;
         if ((std::min(high_, window + period) - window) / outer.period > most_runs)
-            fail(errc::limit_exceeded, "blocks ", outer.period, " and ", inner.period,
-                 " elements apart share more than ", most_runs, " runs along an axis");
+            fail(errc::limit_exceeded, "blocks with periods ", outer.period, " and ", inner.period,
+                 " share more than ", most_runs, " runs along an axis");
         for (index_t at = window; at < std::min(high_, window + period); at += outer.period)
             add_block(at, at + outer.block, inner, period);
     }

@@ -23,10 +23,10 @@
 #elif !defined(__cpp_exceptions)
 #error "Reshard reports errors by exceptions: compile without -fno-exceptions"
 #elif !defined(__cpp_lib_constexpr_vector)
-#error "Reshard needs vector in constant expressions: the standard library of g++ 12 or later"
+#error "Reshard needs constexpr std::vector: use the standard library of g++ 12 or later"
 #endif
 #if BOOST_VERSION < 108100
-#error "Reshard needs Boost 1.81 or later; the Boost that the compiler finds is older"
+#error "Reshard needs Boost 1.81 or later, but the compiler found an older one"
 #endif
 
 #ifdef RESHARD_SEPARATE_COMPILATION
@@ -36,7 +36,7 @@
 #endif
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "Reshard is for little-endian machines: it writes tensors to files as they lie in memory"
+#error "Reshard supports only little-endian machines: it writes tensors to files as in memory"
 #endif
 
 namespace reshard::detail {

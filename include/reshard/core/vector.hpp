@@ -24,8 +24,8 @@
 
 namespace reshard {
 
-/// What `std::vector` is, but for the compiler: g++ 12 needs half the time for each type of
-/// elements (`doc/rationale.md`), and a program with this library's bodies has a hundred of them.
+/// A vector like `std::vector` that compiles faster: g++ 12 needs half the time for each element
+/// type (`doc/rationale.md`), and a program that compiles this library has a hundred such types.
 ///
 /// It converts from and to a `std::vector`, element by element. Iterators are pointers.
 template <class T>
@@ -100,7 +100,7 @@ public:
     constexpr T& back() { return end_[-1]; }
     constexpr T const& back() const { return end_[-1]; }
 
-    /// \throws std::out_of_range when `i >= size()`
+    /// \throws std::out_of_range if `i >= size()`
     constexpr T& at(std::size_t i) { return begin_[checked(i)]; }
     constexpr T const& at(std::size_t i) const { return begin_[checked(i)]; }
 
@@ -110,7 +110,7 @@ public:
     }
     constexpr void clear() { cut(begin_); }
     constexpr void pop_back() { cut(end_ - 1); }
-    /// The element may be one of this vector's own: it is taken before the memory changes.
+    /// The element may belong to this vector: it is copied before the memory changes.
     constexpr void push_back(T element) {
         if (end_ == limit_)
             move_to_block(end_ == begin_ ? 1 : 2 * capacity());
@@ -128,11 +128,11 @@ public:
         return back();
     }
 
-    /// Keeps the first `size` elements, or appends elements of value zero or copies of `element`.
+    /// Keeps the first `size` elements, or appends zeros or copies of `element` up to that size.
     constexpr void resize(std::size_t size) { fill(size); }
     constexpr void resize(std::size_t size, T element) { fill(size, element); }
 
-    /// Appends elements that are not this vector's own.
+    /// Appends elements, which must not belong to this vector.
     template <class Iterator>
     constexpr void append(Iterator first, Iterator last) {
         if constexpr (std::is_trivially_copyable_v<T>)
@@ -145,7 +145,7 @@ public:
             emplace_back(*first);
     }
 
-    /// Replaces all elements, in the same memory if it is enough. A range is not this vector's own.
+    /// Replaces all elements, and reuses the memory if possible. A range is not from this vector.
     constexpr void assign(std::size_t size, T element) {
         clear();
         fill(size, element);
@@ -198,7 +198,7 @@ public:
         return std::lexicographical_compare_three_way(a.begin_, a.end_, b.begin_, b.end_);
     }
 
-    /// Erases each element for which `is_bad` is true, and returns how many there were.
+    /// Erases each element for which `is_bad` is true, and returns the number of erased elements.
     friend constexpr std::size_t erase_if(vector& elements, auto const& is_bad) {
         T* const end = std::remove_if(elements.begin_, elements.end_, is_bad);
         auto const erased = static_cast<std::size_t>(elements.end_ - end);
@@ -207,7 +207,7 @@ public:
     }
 
 private:
-    /// True for iterators over contiguous elements, without the long checks of the standard.
+    /// True for iterators over contiguous elements. Compiles faster than the standard's checks.
     template <class Iterator>
     static constexpr bool is_run_of_bytes =
         std::is_same_v<Iterator, T*> || std::is_same_v<Iterator, T const*> || requires {
@@ -218,7 +218,7 @@ private:
 
     constexpr std::size_t checked(std::size_t i) const {
         if (i >= size())
-            throw std::out_of_range("a vector has fewer elements");
+            throw std::out_of_range("the index exceeds the size of the vector");
         return i;
     }
 
@@ -290,7 +290,7 @@ namespace reshard::detail {
 
 /// A list that allocates no memory while it has at most `Short` elements.
 ///
-/// Most tensors of a program are one piece: each list of a matrix then has two numbers.
+/// Most tensors of a program have one piece, so each list of a matrix has two numbers.
 template <class T, std::size_t Short = 1>
     requires std::is_trivially_copyable_v<T>
 class short_vector {
@@ -331,9 +331,9 @@ public:
     constexpr T* end() { return begin() + size_; }
     constexpr bool empty() const { return size_ == 0; }
 
-    /// Keeps the first `elements`, or appends zeros up to that number.
+    /// Keeps the first `elements` elements, or appends zeros up to that number.
     ///
-    /// \throws std::length_error when it is more than 4 billion elements
+    /// \throws std::length_error for more than 4 billion elements
     constexpr void resize(std::size_t elements) {
         reserve(elements);
         for (std::size_t i = size_; i < elements; ++i)
@@ -343,18 +343,18 @@ public:
 
     constexpr void clear() { size_ = 0; }
 
-    /// \throws std::length_error when it is more than 4 billion elements
+    /// \throws std::length_error for more than 4 billion elements
     constexpr void reserve(std::size_t elements) {
         if (elements > capacity_)
             move_to_block(elements);
     }
 
-    /// \throws std::length_error when there would be more than 4 billion elements
+    /// \throws std::length_error if there would be more than 4 billion elements
     constexpr void push_back(T const& element) { append(&element, 1); }
 
-    /// Appends elements that are not this vector's own.
+    /// Appends elements, which must not belong to this vector.
     ///
-    /// \throws std::length_error when there would be more than 4 billion elements
+    /// \throws std::length_error if there would be more than 4 billion elements
     constexpr void append(T const* first, std::size_t count) {
         if (count > capacity_ - size_)
             move_to_block(std::max(size_ + count, 2 * std::size_t{capacity_}));
@@ -364,7 +364,7 @@ public:
         size_ += static_cast<std::uint32_t>(count);
     }
 
-    /// The memory that the elements take beside this object.
+    /// The memory that the elements take outside this object.
     constexpr std::size_t bytes() const { return is_short() ? 0 : capacity_ * sizeof(T); }
 
     constexpr bool operator==(short_vector const& shorts) const {
@@ -395,7 +395,7 @@ private:
 
     constexpr void move_to_block(std::size_t capacity) {
         if (capacity > 0xffffffff)
-            throw std::length_error("a list of more than 4294967295 elements");
+            throw std::length_error("a list cannot have more than 4294967295 elements");
         T* const block = std::allocator<T>().allocate(capacity);
         for (std::size_t i = 0; i < size_; ++i)
             std::construct_at(block + i, (*this)[i]);

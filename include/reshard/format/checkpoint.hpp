@@ -17,13 +17,13 @@
 #include <string_view>
 
 /// \file
-/// Opens a checkpoint of any format that we read, without reading its data.
+/// Opens a checkpoint of any supported format, without reading its data.
 
 namespace reshard {
 
 /// Opens the checkpoint at `path` and detects its format: a safetensors file, a Hugging Face
 /// directory with or without an index, a directory of sharded safetensors; files of
-/// torch.distributed.checkpoint or torch.save; arrays of NumPy.
+/// torch.distributed.checkpoint or torch.save; NumPy arrays.
 ///
 /// In a Unified Checkpoint, `w.w_0` is the master weight of `w`, and `w.moment1_0` is a moment. If
 /// a weight is stored only once, as itself or as its master weight, `w.w_0` is another name of `w`.

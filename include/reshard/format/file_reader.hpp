@@ -72,7 +72,7 @@ public:
         for (unsigned char next = byte(); next != '\n'; next = byte()) {
             if (text.size() == most)
                 fail(errc::corrupt_file, name_, ": byte ", position(),
-                     " is in a name of more than ", most, " bytes");
+                     " is part of a name of more than ", most, " bytes");
             text += static_cast<char>(next);
         }
         return text;
@@ -97,8 +97,8 @@ private:
     void check_there(std::uint64_t bytes) const {
         if (bytes > left())
             fail(errc::corrupt_file, name_, ": ends early: ", counted(bytes, "byte"),
-                 bytes == 1 ? " is" : " are", " wanted from byte ", position(), " on, and ", left(),
-                 left() == 1 ? " is" : " are", " present; was it cut short?");
+                 bytes == 1 ? " is" : " are", " expected from byte ", position(), " onwards, but ",
+                 left(), left() == 1 ? " is" : " are", " present; was it cut short?");
     }
 
     void refill(std::uint64_t bytes) {

@@ -19,7 +19,7 @@ namespace reshard::detail {
 /// The name of the text in a file's metadata that describes fused tensors.
 inline constexpr std::string_view fused_name = "RESHARD_FUSED";
 
-/// The member that says this in the metadata of another library's checkpoint: a dict of `(axis,
+/// The corresponding member in the metadata of another library's checkpoint: a dict of `(axis,
 /// blocks, macro)` by key. Those libraries ignore it.
 inline constexpr std::string_view fused_member = "reshard_fused";
 

@@ -146,7 +146,7 @@ inline json_fault syntax_fault(std::string_view text, std::size_t position) {
     if (before == ',' && index == ',')
         return {position, "there are two commas with nothing between them; remove one"};
     if (index == '\'')
-        return {position, "names and texts need double quotes, not single ones"};
+        return {position, "names and strings need double quotes, not single ones"};
     if (index == '/' || index == '#')
         return {position, "JSON has no comments; remove it"};
     bool const is_value_before =

@@ -62,7 +62,7 @@ inline std::string values_taken_of(std::filesystem::path const& file) {
 
 /// The reason why a tensor with more than `max_ndim` axes is not read.
 inline std::string why_too_many_axes(std::size_t axes) {
-    return words("it has ", axes, " axes, and at most ", max_ndim, " are read");
+    return words("it has ", axes, " axes; at most ", max_ndim, " are supported");
 }
 
 /// The text of an error after its subject `noun`, such as "tensor 'w'"; the whole text if it has

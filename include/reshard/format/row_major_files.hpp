@@ -88,7 +88,7 @@ public:
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 
     /// Looks up the empty shards in their files. Nothing else reads these shards, and a file may
-    /// contradict metadata that say that a shard is empty.
+    /// contradict metadata that says that a shard is empty.
     ///
     /// \throws error as `shard_finder`
     RESHARD_DECL void check_empty_shards() const;

@@ -62,7 +62,7 @@ inline constexpr std::string_view reshard_info_name = "RESHARD";
 inline index_vector index_shape(safetensors_entry const& entry, std::string_view file) {
     if (entry.shape.size() > max_ndim)
         fail(errc::limit_exceeded, file, ": ", quoted(entry), "shape ", to_string(entry.shape),
-             " has ", entry.shape.size(), " axes; at most ", max_ndim, " are possible");
+             " has ", entry.shape.size(), " axes; at most ", max_ndim, " are supported");
     constexpr std::uint64_t most = std::numeric_limits<index_t>::max();
     index_vector shape;
     for (std::uint64_t const extent : entry.shape)
@@ -160,8 +160,8 @@ inline void check_region(file_shard const& shard, auto&& value) {
                              offset;
         if (room < shard.region.shape[axis])
             fail(errc::corrupt_file, value(), "axis ", axis, ": ",
-                 counted(shard.region.shape[axis], "element"), " from ", offset,
-                 " on exceed the global extent ", offset + room);
+                 counted(shard.region.shape[axis], "element"), " at offset ", offset,
+                 " exceed the global extent ", offset + room);
     }
 }
 

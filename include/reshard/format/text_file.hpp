@@ -33,9 +33,9 @@ constexpr bool is_between(unsigned value, unsigned lowest, unsigned highest) {
 /// A hint to append to an error about a file that begins with this text. Empty, unless the file is
 /// a Git LFS pointer.
 constexpr std::string_view pointer_hint(std::string_view first_bytes) {
-    return first_bytes.starts_with("version ")
-               ? " (this is a pointer of Git LFS and not the file; fetch that with git lfs pull)"
-               : "";
+    return first_bytes.starts_with("version ") ? " (this is a Git LFS pointer, not the file "
+                                                 "itself; fetch the file with git lfs pull)"
+                                               : "";
 }
 
 /// The number of bytes of the well-formed character at `i`; 0 if it is malformed.

@@ -17,7 +17,8 @@ struct barrier_state {
     alignas(64) std::atomic<std::uint32_t> arrived = 0;
     alignas(64) std::atomic<std::uint32_t> round = 0;
 };
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "atomics are shared by processes");
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free,
+              "atomics that processes share must be lock-free");
 
 /// Blocks each member until all members have arrived.
 ///

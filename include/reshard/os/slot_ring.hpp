@@ -22,7 +22,8 @@ struct ring_state {
     alignas(64) std::atomic<std::uint64_t> freed = 0; ///< the number of slots returned so far
     std::atomic<bool> may_list = false;               ///< the receiver can read the sender's memory
 };
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "atomics are shared by processes");
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
+              "atomics that processes share must be lock-free");
 
 /// The slots of a ring in memory.
 struct ring_slots {

@@ -86,7 +86,7 @@ void check(basic_local_shard<View> const& shard) {
     check_shape(shard.descriptor, shard.tensor);
     if (shard.descriptor.dtype != shard.tensor.dtype)
         fail(errc::dtype_mismatch, "'", shard.descriptor.key, "': a shard of ",
-             shard.descriptor.dtype, " in a tensor of ", shard.tensor.dtype);
+             shard.descriptor.dtype, " does not fit a tensor of ", shard.tensor.dtype);
     check_memory(shard.descriptor, shard.tensor);
     check_writable(shard.descriptor, shard.tensor);
 }

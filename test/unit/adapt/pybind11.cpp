@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(a_function_of_a_module_takes_and_gives_arrays) {
     BOOST_TEST(right.at(1, 1) == 7);
     BOOST_CHECK_EXCEPTION(
         right_half(evaluated("np.zeros((2, 4))")), error,
-        says(errc::dtype_mismatch, "'w': a shard of float32 in a tensor of float64"));
+        says(errc::dtype_mismatch, "'w': a shard of float32 does not fit a tensor of float64"));
 }
 
 BOOST_AUTO_TEST_CASE(a_read_only_array_is_a_source_and_no_target) {

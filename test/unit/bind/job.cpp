@@ -167,7 +167,8 @@ BOOST_AUTO_TEST_CASE(what_adding_a_tensor_met_is_thrown) {
     bad.add(vector_of("c"), five);
     BOOST_CHECK_EXCEPTION(
         prepare(solo(), bad, want("a")), error,
-        says(errc::shape_mismatch, "'c': axis 0: a shard of extent 6 in a tensor of extent 5"));
+        says(errc::shape_mismatch,
+             "'c': axis 0: a shard of extent 6 does not fit a tensor of extent 5"));
 }
 
 BOOST_AUTO_TEST_CASE(rounds_without_a_function_that_allocates_are_refused) {

@@ -318,9 +318,10 @@ BOOST_AUTO_TEST_CASE(a_path_where_no_source_can_come_is_refused_without_waiting)
     BOOST_CHECK_EXCEPTION(bridge_target(solo(), want.views(), "/nowhere/port", at_once), error,
                           says(errc::io, "/nowhere/port: /nowhere, its parent directory, does not "
                                          "exist"));
-    BOOST_CHECK_EXCEPTION(bridge_target(solo(), want.views(), "", at_once), error,
-                          says(errc::usage, "the path of a bridge's port file is empty; give both "
-                                            "programs the same path of a file"));
+    BOOST_CHECK_EXCEPTION(
+        bridge_target(solo(), want.views(), "", at_once), error,
+        says(errc::usage,
+             "the path of a bridge's port file is empty; give both programs the same file path"));
 }
 
 BOOST_AUTO_TEST_CASE(a_version_that_does_not_come_is_named) {

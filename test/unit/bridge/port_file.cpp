@@ -207,9 +207,10 @@ BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_is_named) {
 }
 
 BOOST_AUTO_TEST_CASE(a_path_that_is_empty_is_said_so) {
-    BOOST_CHECK_EXCEPTION(written_port("", some_content(), 1, 0), error,
-                          says(errc::usage, "the path of a bridge's port file is empty; give both "
-                                            "programs the same path of a file"));
+    BOOST_CHECK_EXCEPTION(
+        written_port("", some_content(), 1, 0), error,
+        says(errc::usage,
+             "the path of a bridge's port file is empty; give both programs the same file path"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

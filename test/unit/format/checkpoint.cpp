@@ -103,9 +103,8 @@ BOOST_AUTO_TEST_CASE(an_index_gathers_the_tensors_of_its_files) {
     BOOST_TEST(checkpoint.format == "huggingface");
     BOOST_TEST_REQUIRE(checkpoint.warnings.size() == 1u);
     BOOST_TEST(checkpoint.warnings[0] ==
-               directory.path().string() +
-                   ": 'model.safetensors' may have other tensors, and is not read: this is "
-                   "the checkpoint of the format huggingface");
+               directory.path().string() + ": 'model.safetensors' may have other tensors, but is "
+                                           "not read: this checkpoint has the format huggingface");
     BOOST_TEST_REQUIRE(checkpoint.files.size() == 2u);
     BOOST_TEST(checkpoint.files[1].path.filename().string() == "model-00002-of-00002.safetensors");
     auto const files = layout_of(checkpoint);
@@ -201,10 +200,9 @@ BOOST_AUTO_TEST_CASE(
                     file_of(R"({"b":{"dtype":"I16","shape":[2],"data_offsets":[0,4]},)"
                             R"("d":{"dtype":"I16","shape":[2],"data_offsets":[4,8]}})",
                             8));
-    BOOST_TEST(
-        refusal(directory, errc::corrupt_file, {}, safetensors_mode::compatible) ==
-        "g.safetensors and f.safetensors: tensor 'd': it is in both, and no metadata says that "
-        "these are shards");
+    BOOST_TEST(refusal(directory, errc::corrupt_file, {}, safetensors_mode::compatible) ==
+               "g.safetensors and f.safetensors: tensor 'd': it is in both, but no metadata says "
+               "that these are shards");
 }
 
 BOOST_AUTO_TEST_CASE(sharded_files_are_put_together) {
@@ -266,8 +264,8 @@ BOOST_AUTO_TEST_CASE(files_that_contradict_one_another_are_both_named) {
                both + "the data type is U8 in the former and I16 in the latter");
     BOOST_TEST(
         with_second(tensor_file("w", "[1,3]", 6)) ==
-        "s2.safetensors: the file has no DCP_SHARDING_INFO, so the position of its tensors is not "
-        "known; there are 2 safetensors files and no model.safetensors.index.json; give one of "
+        "s2.safetensors: the file has no DCP_SHARDING_INFO, so the positions of its tensors are "
+        "unknown; there are 2 safetensors files and no model.safetensors.index.json; give one of "
         "them itself, if each is a separate model");
 }
 
@@ -285,7 +283,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_more_axes_than_we_have_is_listed) {
     directory.write("1.safetensors", tensor_file("w", "[1,1,1,1,1,1,1,1,1]", 2));
     auto const tensors = open_checkpoint(directory.path() / "1.safetensors").tensors;
     BOOST_TEST_REQUIRE(tensors.size() == 1u);
-    BOOST_TEST(tensors[0].unread == "it has 9 axes, and at most 8 are read");
+    BOOST_TEST(tensors[0].unread == "it has 9 axes; at most 8 are supported");
     BOOST_TEST(tensors[0].shards.empty());
 }
 
@@ -307,19 +305,19 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused_with_what_was_found) {
     test::temporary_directory const directory;
     BOOST_TEST(refusal(directory, errc::missing_file, "nothing") ==
                "nothing: no such file or directory");
-    BOOST_TEST(
-        refusal(directory, errc::unsupported)
-            .ends_with(
-                ": this is an empty directory, not a checkpoint: it has no files that are read"));
+    BOOST_TEST(refusal(directory, errc::unsupported)
+                   .ends_with(": this is an empty directory, not a checkpoint: it has no files "
+                              "that can be read"));
     for (char const* const name : {"d", "a", "b", "c"})
         directory.write(name, "");
     BOOST_TEST(refusal(directory, errc::unsupported)
                    .ends_with(": this is a directory with 'a', 'b', 'c' and 1 more, not a "
-                              "checkpoint: it has no files that are read"));
+                              "checkpoint: it has no files that can be read"));
     BOOST_TEST(
         refusal(directory, errc::unsupported, "a") ==
-        "a: this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
-        ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; give its format with --from");
+        "a: the format cannot be detected: the name of the file does not end in .safetensors (or "
+        ".pt, .pth, .bin, .ckpt, "
+        ".npy, .npz, .gguf, .pdparams, .pdopt); give the format with --from");
 }
 
 BOOST_AUTO_TEST_CASE(a_format_that_is_asked_for_is_one_that_there_is) {

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(of_replicas_the_rank_writes_that_a_function_chooses) {
     BOOST_CHECK_EXCEPTION(
         plan_sharded(listed_layout, {.writer = [](auto&&...) { return holder_t{2}; }}), error,
         test::says(errc::usage, "write_options.writer gives rank 2 for 'b', which does not hold "
-                                "this shard; rank 0 does, and 1 more"));
+                                "this shard; rank 0 does (and 1 more)"));
 }
 
 /// The keys in each file, in the order of their data.
@@ -200,9 +200,9 @@ BOOST_AUTO_TEST_CASE(a_rank_has_as_many_files_as_it_may_and_has_shards_for) {
                boost::test_tools::per_element());
     for (index_t const count : {1, 2, 3, 9})
         BOOST_TEST((written_and_opened(of(count)) == of(count).metadata));
-    BOOST_CHECK_EXCEPTION(of(0), error,
-                          test::says(errc::usage, "write_options.files_per_rank is 0; a rank has "
-                                                  "one file at least"));
+    BOOST_CHECK_EXCEPTION(
+        of(0), error,
+        test::says(errc::usage, "write_options.files_per_rank is 0; it must be at least 1"));
 }
 
 BOOST_AUTO_TEST_CASE(shards_of_one_key_never_share_a_file_however_many_a_rank_may_have) {
@@ -238,18 +238,18 @@ BOOST_AUTO_TEST_CASE(texts_of_the_user_stand_in_each_file) {
     BOOST_TEST(full.metadata.metadata.at("author") == "me");
     for (std::string const name : {"format", "DCP_VERSION", "DCP_SHARDING_INFO", "RESHARD",
                                    "RESHARD_SAVE", "RESHARD_HEADER", "RESHARD_NEW", "tied"}) {
-        std::string const text = "write_options.texts: '" + name +
-                                 "' is a name that the files have already; give the text another "
-                                 "one";
+        std::string const text =
+            "write_options.texts: '" + name +
+            "' is a name that the files already use; give the text another name";
         BOOST_CHECK_EXCEPTION(
             plan_sharded(listed_layout, {.aliases = {{"tied", "a"}}, .texts = {{name, "x"}}}),
             error, test::says(errc::usage, text));
     }
     BOOST_CHECK_EXCEPTION(
         plan_sharded(listed_layout, {.texts = {{"base", "b"}}}), error,
-        test::says(errc::usage, "write_options.texts: 'base' has the value 'b', which is the key "
-                                "of a tensor: readers would take the name for another one of this "
-                                "tensor"));
+        test::says(errc::usage,
+                   "write_options.texts: 'base' has the value 'b', which is the key of a tensor: "
+                   "readers would take the name for an alias of this tensor"));
 }
 
 BOOST_AUTO_TEST_CASE(equal_data_is_the_same_save_and_other_data_another_one) {

@@ -114,13 +114,13 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_not_that_of_its_save_is_named) {
     std::string const base = (files.directory.path() / "base" / "m").string();
     files.directory.write("base/m", base_bytes + "!");
     refused(errc::corrupt_file, "needs the save 1d, whose file " + base +
-                                    " has 21 bytes, and had 20 when the delta was saved");
+                                    " has 21 bytes, but had 20 when the delta was saved");
     files.directory.write("base/m", std::string("\2\0\0\0\0\0\0\0[]abcdefghij", 20));
     refused(errc::corrupt_file, base + " was replaced");
     std::filesystem::remove(base);
     refused(errc::missing_file, "needs the save 1d, whose file " + base + " is missing");
     files.directory.write("delta/delta-00001.safetensors", "short");
-    refused(errc::corrupt_file, "delta-00001.safetensors has 5 bytes, and had 4099");
+    refused(errc::corrupt_file, "delta-00001.safetensors has 5 bytes, but had 4099");
 }
 
 BOOST_AUTO_TEST_CASE(a_delta_that_is_opened_by_a_link_names_its_base_where_that_is) {

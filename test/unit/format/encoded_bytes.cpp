@@ -113,11 +113,11 @@ BOOST_AUTO_TEST_CASE(any_part_of_a_long_text_is_found) {
 }
 
 BOOST_AUTO_TEST_CASE(a_text_of_other_bytes_is_refused) {
-    refused("abc", 4, "f: tensor 'w': 4 bytes are expected, and a text of 3 bytes does not have");
-    refused("abcdef", 2, "2 bytes are expected, and a text of 6 bytes does not have that number");
+    refused("abc", 4, "f: tensor 'w': 4 bytes are expected, but a string of 3 bytes does not have");
+    refused("abcdef", 2, "2 bytes are expected, but a string of 6 bytes does not have that number");
     refused("\xc3\xa9\xc3\xa9", 3,
-            "f: tensor 'w': the text from byte 3 to 7 is too short; expected 3 bytes");
-    refused("\xc3\xa9g", 1, "the text from byte 3 to 6 is too long");
+            "f: tensor 'w': the string from byte 3 to 7 is too short; expected 3 bytes");
+    refused("\xc3\xa9g", 1, "the string from byte 3 to 6 is too long");
     refused("a\xc4\x80", 2, "has a character whose number is above 255"); // of number 256
     refused("a\xe4\xb8\xad", 2, "has a character whose number is above 255");
     refused("a\x80g", 2, "has a character whose number is above 255"); // begins with none
@@ -158,9 +158,11 @@ BOOST_AUTO_TEST_CASE(a_file_has_the_bytes_of_its_texts_behind_its_end) {
         files.add(values, texts[0], 3, "tensor 'a'"), error,
         mentions(
             errc::corrupt_file,
-            "p: tensor 'a': its elements are a text of 3 bytes, which does not encode 3 bytes"));
-    BOOST_CHECK_EXCEPTION(files.add(values, texts[1], large.size() - 1, "tensor 'b'"), error,
-                          mentions(errc::corrupt_file, "tensor 'b': 4999 bytes, but another"));
+            "p: tensor 'a': its elements are a string of 3 bytes, which does not encode 3 bytes"));
+    BOOST_CHECK_EXCEPTION(
+        files.add(values, texts[1], large.size() - 1, "tensor 'b'"), error,
+        mentions(errc::corrupt_file,
+                 "tensor 'b': the same string has 4999 bytes here, but in another"));
     auto const file = files.open("p");
     std::string match(large.size(), ' ');
     file->read(second, std::as_writable_bytes(std::span(match)));

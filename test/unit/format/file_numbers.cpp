@@ -55,12 +55,11 @@ BOOST_AUTO_TEST_CASE(files_that_count_differently_are_refused) {
     counter.add(says("1 of 3"), "a");
     BOOST_CHECK_EXCEPTION(
         counter.add(says("2 of 4"), "b"), error,
-        with(errc::corrupt_file, "b: by its metadata it is one of 4 files, but a is one of 3"));
-    BOOST_CHECK_EXCEPTION(
-        counter.add(says("1 of 3"), "c"), error,
-        with(
-            errc::corrupt_file,
-            "c: by its metadata it is number 1 of 3 files, but another file has this number, too"));
+        with(errc::corrupt_file,
+             "b: its metadata says that it is one of 4 files, but a is one of 3"));
+    BOOST_CHECK_EXCEPTION(counter.add(says("1 of 3"), "c"), error,
+                          with(errc::corrupt_file, "c: its metadata says that it is number 1 of 3 "
+                                                   "files, but another file has the same number"));
 }
 
 BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_refused) {
@@ -69,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_refused) {
         file_counter counter;
         BOOST_CHECK_EXCEPTION(counter.add(says(text), "f"), error,
                               with(errc::corrupt_file, "f: RESHARD_FILES is '" + text +
-                                                           "', and should be like '1 of 2'"));
+                                                           "', but should look like '1 of 2'"));
     }
 }
 

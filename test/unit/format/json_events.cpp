@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(what_people_write_that_is_no_json_is_called_by_its_name) {
     BOOST_TEST(events("{\"a\": 1,\n }") ==
                "7: the comma before '}' has nothing after it; remove it");
     BOOST_TEST(events("[1,,2]") == "3: there are two commas with nothing between them; remove one");
-    BOOST_TEST(events("{'a': 1}") == "1: names and texts need double quotes, not single ones");
+    BOOST_TEST(events("{'a': 1}") == "1: names and strings need double quotes, not single ones");
     BOOST_TEST(events("[1] // one").starts_with("4: "));
     BOOST_TEST(events("[1, // one\n2]") == "4: JSON has no comments; remove it");
     BOOST_TEST(events("[1, # one\n2]") == "4: JSON has no comments; remove it");

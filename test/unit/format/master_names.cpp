@@ -46,7 +46,8 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_not_stored_is_refused) {
     mapping program;
     BOOST_CHECK_EXCEPTION(
         define_renamed(program, {{"a", "b"}}, stored_vectors({"a"})), error,
-        test::says(errc::unknown_key, "'a' is to be 'b', which the source does not have"));
+        test::says(errc::unknown_key,
+                   "'a' should be read from 'b', which the source does not have"));
 }
 
 BOOST_AUTO_TEST_CASE(each_table_finds_what_other_frameworks_and_versions_store) {
@@ -105,15 +106,15 @@ BOOST_AUTO_TEST_CASE(a_program_takes_stored_names_first_and_tells_what_it_rename
 BOOST_AUTO_TEST_CASE(a_table_that_there_is_not_is_refused_with_all_that_there_are) {
     BOOST_CHECK_EXCEPTION(program_by_names({"seperators"}), error,
                           test::says(errc::usage, "unknown table of names 'seperators' (did "
-                                                  "you mean 'separators'?); the tables are "
+                                                  "you mean 'separators'?); choose one of "
                                                   "master-weights, slices, separators, wrappers"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_missing_has_a_hint_of_the_tables_that_find_it) {
     catalog const stored = stored_vectors({"a/b", "c/d", "module.e"});
     BOOST_TEST(hint_of_names({"a.b", "c.d", "e", "x"}, stored) ==
-               "'a.b' is 'a/b' by the names of 'separators' (and 1 more key), "
-               "'e' is 'module.e' by the names of 'wrappers'");
+               "'a.b' is called 'a/b' in the name table 'separators' (and 1 more key), "
+               "'e' is called 'module.e' in the name table 'wrappers'");
     BOOST_TEST(hint_of_names({"x"}, stored) == "");
 }
 

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(endless_and_deep_values_are_opaque) {
                "has values nested 65 levels deep; at most 64 levels are read");
     BOOST_TEST(reason(nested(1000000)).find("1000000 levels deep") != std::string::npos);
     // A tuple of a list of that tuple, and twice the same list beside it, which is not one.
-    BOOST_TEST(reason("]q\0(h\0\x85h\0e"s) == "has a value that is within itself");
+    BOOST_TEST(reason("]q\0(h\0\x85h\0e"s) == "has a value that contains itself");
     BOOST_TEST(reason("](]q\0h\0h\0e"s) == "");
 }
 

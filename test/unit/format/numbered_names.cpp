@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(numbers_that_are_not_there_are_refused) {
     BOOST_CHECK_EXCEPTION(
         name_on_stage("layers.99999999999999999999.w", "layers.", pipeline(2, {2, 2})), error,
         says(errc::overflow, "'layers.99999999999999999999.w': the number 99999999999999999999 "
-                             "does not fit 64 bits"));
+                             "does not fit in 64 bits"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

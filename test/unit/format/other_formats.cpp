@@ -206,8 +206,8 @@ BOOST_AUTO_TEST_CASE(parts_of_an_array_that_do_not_fit_it_are_refused) {
     temporary_directory const directory;
     BOOST_CHECK_EXCEPTION(read_all(directory.write("cut.pdparams", text)), error,
                           mentions(errc::corrupt_file,
-                                   "cut.pdparams: tensor '0.weight': its 3 parts have 6 elements, "
-                                   "and [2, 4] has 8"));
+                                   "cut.pdparams: tensor '0.weight': its 3 slices have 6 "
+                                   "elements, but shape [2, 4] has 8"));
 }
 
 BOOST_AUTO_TEST_CASE(arrays_that_have_their_bytes_in_common_are_tensors_of_their_own) {

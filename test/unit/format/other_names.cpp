@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(a_text_has_no_name_that_files_have_already) {
          {"format", "DCP_VERSION", "RESHARD_FILES", "RESHARD_HEADER", "RESHARD_DELTA", "tied"})
         BOOST_CHECK_EXCEPTION(
             check_texts({{name, "x"}}, {{"tied", "w"}}, {"w"}), error,
-            test::mentions(errc::usage, "'" + name + "' is a name that the files have already"));
+            test::mentions(errc::usage, "'" + name + "' is a name that the files already use"));
     BOOST_CHECK_EXCEPTION(check_texts({{"a", "w"}}, {}, {"w"}), error,
                           test::mentions(errc::usage, "'a' has the value 'w', which is the key"));
     check_texts({{"a", "x"}}, {{"tied", "w"}}, {"w"});

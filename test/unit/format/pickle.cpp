@@ -112,10 +112,11 @@ BOOST_AUTO_TEST_CASE(a_long_text_stays_in_the_file) {
     BOOST_TEST(most.text(most.root(), "it").size() == 4096u);
     pickle const more = read("X\1\x10\0\0"s + std::string(4097, 'x') + ".");
     BOOST_TEST((more.unread(more.root(), "it") == byte_run{7, 4104}));
-    BOOST_CHECK_EXCEPTION(more.text(more.root(), "it"), error,
-                          reshard::test::mentions(errc::corrupt_file,
-                                                  "it should be a text of at most 4096 bytes, "
-                                                  "and is a text of 4097 bytes"));
+    BOOST_CHECK_EXCEPTION(
+        more.text(more.root(), "it"), error,
+        reshard::test::mentions(
+            errc::corrupt_file,
+            "it should be a string of at most 4096 bytes, but is a string of 4097 bytes"));
 }
 
 BOOST_AUTO_TEST_CASE(a_counter_is_its_dict) {
@@ -166,7 +167,7 @@ BOOST_AUTO_TEST_CASE(what_names_that_are_not_known_make_is_opaque) {
     BOOST_TEST(!pickle.has_unknown());
     BOOST_TEST(!pickle.unknown_class(pickle.root()));
     BOOST_TEST(refusal("ctorch\ndevice\n)}\x8c\x01xK\x01s\x92."s, errc::unsupported) ==
-               "p: byte 24 makes an object of named arguments");
+               "p: byte 24 makes an object with named arguments, which is not supported");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_added_to_an_object_of_an_unknown_class_is_kept_with_its_arguments) {
@@ -183,13 +184,11 @@ BOOST_AUTO_TEST_CASE(what_is_added_to_an_object_of_an_unknown_class_is_kept_with
 }
 
 BOOST_AUTO_TEST_CASE(what_ends_early_is_named_with_its_position) {
-    BOOST_TEST(
-        refusal("") ==
-        "p: ends early: 1 byte is wanted from byte 2 on, and 0 are present; was it cut short?");
-    BOOST_TEST(
-        refusal("\x8c\x05"
-                "ab") ==
-        "p: ends early: 5 bytes are wanted from byte 4 on, and 2 are present; was it cut short?");
+    BOOST_TEST(refusal("") == "p: ends early: 1 byte is expected from byte 2 onwards, but 0 are "
+                              "present; was it cut short?");
+    BOOST_TEST(refusal("\x8c\x05"
+                       "ab") == "p: ends early: 5 bytes are expected from byte 4 onwards, but 2 "
+                                "are present; was it cut short?");
     BOOST_TEST(refusal("B\xff\xff\xff\xff.").find("4294967295 bytes are wanted") !=
                std::string::npos);
     BOOST_TEST(refusal("X\xff\xff\xff\xff.").find("4294967295 bytes are wanted") !=
@@ -197,14 +196,14 @@ BOOST_AUTO_TEST_CASE(what_ends_early_is_named_with_its_position) {
 }
 
 BOOST_AUTO_TEST_CASE(codes_that_miss_their_values_are_refused) {
-    BOOST_TEST(refusal(".") == "p: byte 2 takes a missing value");
-    BOOST_TEST(refusal("(.") == "p: byte 3 takes a missing value");
-    BOOST_TEST(refusal("t.") == "p: byte 2 takes all values up to a mark, and there is none");
+    BOOST_TEST(refusal(".") == "p: byte 2 takes a value, but there is none");
+    BOOST_TEST(refusal("(.") == "p: byte 3 takes a value, but there is none");
+    BOOST_TEST(refusal("t.") == "p: byte 2 takes all values up to a mark, but there is none");
     BOOST_TEST(refusal("K\x01\x86.") == "p: byte 4 takes 2 values, but there are fewer");
     BOOST_TEST(refusal("}K\x01\x61.") == "p: byte 5 adds to a dict of 0, which is not a list");
     BOOST_TEST(refusal("K\x01K\x01\x61.") == "p: byte 6 adds to the number 1, which is not a list");
     BOOST_TEST(refusal("}(K\x01u.") == "p: byte 6 adds an odd number of keys and values");
-    BOOST_TEST(refusal("h\x03.") == "p: byte 2 asks for value 3, which nothing was kept as");
+    BOOST_TEST(refusal("h\x03.") == "p: byte 2 reads memo entry 3, which was never stored");
     BOOST_TEST(refusal("K\x01)R.").find("the name of a class or a function, and is the number 1") !=
                std::string::npos);
 }
@@ -215,7 +214,7 @@ BOOST_AUTO_TEST_CASE(other_protocols_and_codes_are_refused) {
     reshard::test::memory_file const six("\x80\x06N.");
     BOOST_CHECK_THROW(pickle(six, "p", {0, 4}, names), error);
     BOOST_TEST(refusal("\x82\x01.", errc::unsupported) ==
-               "p: byte 2 is the code 130, which no checkpoint that is read here has");
+               "p: byte 2 is the opcode 130, which is not supported in a checkpoint");
 }
 
 BOOST_AUTO_TEST_CASE(memory_grows_with_the_file_alone) {

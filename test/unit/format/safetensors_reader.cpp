@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(messages_name_the_file_the_tensor_and_both_numbers) {
         "[InvalidHeaderLength]");
     BOOST_TEST(message(with_header(plain, 7)) ==
                "a.safetensors: the tensors end at byte 8 of the data, but the file has 7 bytes of "
-               "data; it has been cut off [MetadataIncompleteBuffer]");
+               "data; was it cut short? [MetadataIncompleteBuffer]");
     BOOST_TEST(message(with_header(plain, 9)) ==
                "a.safetensors: the tensors end at byte 8 of the data, but the file has 9 bytes of "
                "data [MetadataIncompleteBuffer]");

@@ -92,8 +92,8 @@ BOOST_AUTO_TEST_CASE(what_the_format_cannot_say_is_refused) {
         refusal({{"t", data_type::f4, {3}}}, errc::unsupported) ==
         "a.safetensors: tensor 't': shape [3] of F4 has 12 bits, which do not fill whole bytes");
     BOOST_TEST(refusal({{"t", data_type::u64, {index_t{1} << 58}}}, errc::overflow) ==
-               "a.safetensors: tensor 't': shape [288230376151711744] of U64 has more bits than 64 "
-               "bits can count");
+               "a.safetensors: tensor 't': shape [288230376151711744] of U64 has a number of bits "
+               "that does not fit in 64 bits");
     BOOST_TEST(refusal({{"t\xFF", data_type::u8, {}}}, errc::unsupported) ==
                "a.safetensors: byte 1 of 't\xFF' is not UTF-8");
     BOOST_TEST(refusal({}, errc::unsupported, {{"k", "\x80"}}) ==

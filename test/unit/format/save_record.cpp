@@ -161,14 +161,14 @@ BOOST_AUTO_TEST_CASE(runs_that_do_not_make_up_their_file_are_refused) {
                               test::mentions(errc::corrupt_file, sentence));
     };
     std::vector<delta_run> const b{{200, 1, 0}};
-    refused({{{100, 1, 0}}}, "it has runs of 1 file, and the record has 2 files");
-    refused({{{99, 1, 0}}, b}, "the runs end at 99, and the file has 100 bytes");
-    refused({{}, b}, "the runs end at 0, and the file has 100 bytes");
-    refused({{{101, 1, 0}}, b}, "a run from 0 to 101 of a file of 100 bytes");
+    refused({{{100, 1, 0}}}, "it has runs of 1 file, but the record has 2 files");
+    refused({{{99, 1, 0}}, b}, "the runs end at byte 99, but the file has 100 bytes");
+    refused({{}, b}, "the runs end at byte 0, but the file has 100 bytes");
+    refused({{{101, 1, 0}}, b}, "a run from 0 to 101 does not fit in a file of 100 bytes");
     refused({{{50, 1, 0}, {50, 1, 50}, {100, 1, 50}}, b}, "a run from 50 to 50");
-    refused({{{100, 2, 0}}, b}, "a run of source 2, and there are 2");
+    refused({{{100, 2, 0}}, b}, "a run names source 2, but the number of sources is 2");
     refused({{{100, 1, 201}}, b},
-            "a run of 100 bytes from 201 on exceeds the 300 bytes of source 1");
+            "a run of 100 bytes from byte 201 onwards exceeds the 300 bytes of source 1");
     refused({{{100, 1, ~std::uint64_t{0}}}, b}, "exceeds the 300 bytes of source 1");
     std::string text_of_runs = example_text;
     std::string const tensors = ",\n  \"tensors\": {";
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(a_newer_version_is_refused_by_number) {
     newer.replace(newer.find("\"reshard\": 1"), 12, "\"reshard\": 3");
     BOOST_CHECK_EXCEPTION(
         parse_save_record(newer, "reshard.json"), error,
-        test::mentions(errc::unsupported, "version 3, and this program reads 1 to 2"));
+        test::mentions(errc::unsupported, "version 3, but this program reads versions 1 to 2"));
 }
 
 BOOST_AUTO_TEST_CASE(blocks_alone_raise_the_version) {

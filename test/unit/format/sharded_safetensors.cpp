@@ -75,14 +75,14 @@ BOOST_AUTO_TEST_CASE(metadata_that_contradicts_the_header_is_refused) {
     BOOST_TEST(refusal(header_of({w}, R"({"w":{"saved_offsets":[0,-1]}})")) ==
                "s: DCP_SHARDING_INFO: w.saved_offsets[1]: expected an integer from 0 to 2^63 - 1, "
                "found -1");
-    BOOST_TEST(
-        refusal(header_of({w}, R"({"w":{"saved_offsets":[9223372036854775807,0]}})")) ==
-        "s: tensor 'w': axis 0: 2 elements from 9223372036854775807 on exceed the global extent "
-        "9223372036854775807");
+    BOOST_TEST(refusal(header_of({w}, R"({"w":{"saved_offsets":[9223372036854775807,0]}})")) ==
+               "s: tensor 'w': axis 0: 2 elements at offset 9223372036854775807 exceed the "
+               "global extent "
+               "9223372036854775807");
     BOOST_TEST(refusal(header_of({w}, "{")).starts_with("s: DCP_SHARDING_INFO:1:2: "));
     std::string const offsets = R"({"w":{"saved_offsets":[4,0]}})";
     BOOST_TEST(refusal(header_of({w}, offsets, R"({"w":{"shape":[5,3]}})")) ==
-               "s: tensor 'w': axis 0: 2 elements from 4 on exceed the global extent 5");
+               "s: tensor 'w': axis 0: 2 elements at offset 4 exceed the global extent 5");
     BOOST_TEST(refusal(header_of({w}, offsets, R"({"w":{"shape":[3]}})")) ==
                "s: tensor 'w': a global shape of 1 axis, but a shard of 2 axes");
     BOOST_TEST(refusal(header_of({w}, offsets, R"({"x":{"shape":[3]}})")) ==
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(blocks_that_contradict_the_header_are_refused) {
                "s: tensor 'w': blocks along axis 0: 1 of 3 of a region of shape [7] have the shape "
                "[3], but the tensor in the file has the shape [4]");
     BOOST_TEST(with(R"("region":{"offset":[3],"shape":[7]},"blocks":[[0,1,2]])") ==
-               "s: tensor 'w': axis 0: 7 elements from 3 on exceed the global extent 9");
+               "s: tensor 'w': axis 0: 7 elements at offset 3 exceed the global extent 9");
     BOOST_TEST(with(region + R"("flat_range":[0,4],"blocks":[[0,1,2]])") ==
                "s: tensor 'w': flat range 0:4 and blocks along axis 0: 1 of 2; a shard has one or "
                "the other");

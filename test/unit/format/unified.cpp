@@ -80,11 +80,11 @@ BOOST_AUTO_TEST_CASE(weights_that_are_there_once_are_reported) {
     for (std::string const name : {"skip_save_model_weight", "masters_alone"})
         BOOST_TEST(changed_checkpoint(name).warnings() ==
                        texts{"model and master weights are stored once: 'emb.weight.w_0' is "
-                             "another name of 'emb.weight', and so of 2 more weights"},
+                             "another name for 'emb.weight', and likewise for 2 more weights"},
                    boost::test_tools::per_element());
     BOOST_TEST(changed_checkpoint("lost_masters").warnings() ==
                    (texts{"model and master weights are stored once: 'norm.weight.w_0' is another "
-                          "name of 'norm.weight'",
+                          "name for 'norm.weight'",
                           "the optimizer's index states master weights, but there are none for "
                           "'emb.weight' and 1 more"}),
                boost::test_tools::per_element());
@@ -113,9 +113,9 @@ BOOST_AUTO_TEST_CASE(files_of_one_rank_each_are_not_read_and_reported) {
                                              "optimizer.tp00_pp00.safetensors"}),
                boost::test_tools::per_element());
     BOOST_TEST(there.warnings().back() ==
-               "master_weights-00001-of-00009.safetensors and 1 more hold optimizer state or "
-               "master weights of one rank each, or of another save, which are not read and would "
-               "be lost; to convert the rest alone, give its files in a separate directory");
+               "master_weights-00001-of-00009.safetensors and 1 more cannot be read and would be "
+               "lost: optimizer state or master weights of one rank, or of another save; to "
+               "convert only the rest, put its files in a separate directory");
 }
 
 BOOST_AUTO_TEST_CASE(an_index_of_no_optimizer_state_is_none) {

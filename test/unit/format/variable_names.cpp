@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(keys_are_those_of_parameters_and_what_the_state_is) {
     BOOST_CHECK_EXCEPTION(key_of_variable("slice@linear_1.w_0_moment1_0", keys), error,
                           test::says(errc::unknown_key,
                                      "the variable 'slice@linear_1.w_0_moment1_0' belongs to "
-                                     "'linear_1.w_0', and no parameter has this name"));
+                                     "'linear_1.w_0', but no parameter has this name"));
 }
 
 BOOST_AUTO_TEST_CASE(an_optimizer_keeps_four_numbers_a_parameter_and_a_master_weight_before_them) {

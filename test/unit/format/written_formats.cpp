@@ -139,8 +139,8 @@ BOOST_AUTO_TEST_CASE(what_functions_of_torch_make_has_no_copy) {
     pickle const values(file, "p", {0, source.size()}, allowed);
     BOOST_CHECK_EXCEPTION(copy_of(values.root(), values, file, "object 'o'"), error,
                           mentions(errc::unsupported,
-                                   "p: object 'o' has an object of 'torch.load', which is not "
-                                   "carried; omit values that are not tensors (--no-objects)"));
+                                   "p: object 'o' has an object of 'torch.load', which cannot be "
+                                   "copied; omit values that are not tensors (--no-objects)"));
 }
 
 // A hostile file names a function of a module whose classes are carried: who loads what we write
@@ -248,9 +248,9 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_read_again_is_refused_by_name) {
         {"safetensors", "w", f4, {3, 2}, ""},
         {"safetensors", "w", f4, {2, 3}, "\"w\": elements of float4_e2m1 are stored in pairs"},
         {"sharded_safetensors", "w", f4, {4, 1}, "has 1 element of [4, 1] here"},
-        {"huggingface", "w", f6_e2m3, {4}, "are not loaded by the library of huggingface"},
+        {"huggingface", "w", f6_e2m3, {4}, "are not supported by the library of huggingface"},
         {"sharded_safetensors", "w", f6_e2m3, {4}, ""},
-        {"npz", "w", f32, {0, huge}, "so large that NumPy does not load it"},
+        {"npz", "w", f32, {0, huge}, "so large that NumPy cannot load it"},
         {"npy", "w", u8, {0, huge}, ""},
         {"safetensors", "w", f32, {0, huge}, ""},
     };

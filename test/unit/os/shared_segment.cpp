@@ -146,7 +146,8 @@ BOOST_AUTO_TEST_CASE(a_path_that_leads_elsewhere_is_refused) {
         BOOST_ERROR("no error");
     } catch (error const& problem) {
         BOOST_TEST(problem.what() ==
-                   mixed.path + " is another file on this rank than on the one that made it");
+                   mixed.path +
+                       " is not the same file on this rank as on the rank that created it");
     }
     BOOST_CHECK_THROW(shared_segment::open(segment.address(), 8192), error);
 }

@@ -143,8 +143,8 @@ BOOST_AUTO_TEST_CASE(cuts_that_are_no_boxes_are_refused) {
     plan wrong;
     wrong.patterns.emplace_back(1u);
     wrong.patterns[0].push_back({permutation::identity(1), {0}, {0}, {-1}});
-    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
-                                  "factors [-1] that are not valid extents");
+    BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: the "
+                                  "factors [-1] are not valid extents");
     index_t const large = index_t{1} << 32;
     wrong.patterns[0] = pattern(2);
     wrong.patterns[0].push_back({permutation::identity(2), {0, 0}, {0, 0}, {large, large}});

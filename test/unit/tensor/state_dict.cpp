@@ -90,7 +90,8 @@ BOOST_AUTO_TEST_CASE(a_flat_shard_has_a_tensor_of_one_axis) {
     flat.flat = flat_range{2, 8};
     BOOST_CHECK_EXCEPTION(
         add_to(shards, flat, elements), error,
-        says(errc::shape_mismatch, "'w': axis 0: a shard of extent 6 in a tensor of extent 5"));
+        says(errc::shape_mismatch,
+             "'w': axis 0: a shard of extent 6 does not fit a tensor of extent 5"));
 }
 
 BOOST_AUTO_TEST_CASE(a_typed_shard_is_a_descriptor) {
@@ -132,15 +133,18 @@ BOOST_AUTO_TEST_CASE(another_shape_names_key_axis_and_both_numbers) {
     state_dict shards;
     BOOST_CHECK_EXCEPTION(
         add_to(shards, left_half(), raw_tensor(elements.data(), {4, 4})), error,
-        says(errc::shape_mismatch, "'w': axis 1: a shard of extent 3 in a tensor of extent 4"));
-    BOOST_CHECK_EXCEPTION(add_to(shards, left_half(), elements), error,
-                          says(errc::shape_mismatch, "'w': a shard of shape [4, 3] in a tensor of "
-                                                     "shape [16] with strides [1]"));
+        says(errc::shape_mismatch,
+             "'w': axis 1: a shard of extent 3 does not fit a tensor of extent 4"));
+    BOOST_CHECK_EXCEPTION(
+        add_to(shards, left_half(), elements), error,
+        says(errc::shape_mismatch,
+             "'w': a shard of shape [4, 3] does not fit a tensor of shape [16] with strides [1]"));
     BOOST_CHECK_EXCEPTION(
         add_to(shards, left_half(), tensor_view{elements.data(), data_type::f32, {4, 3}, {1}}),
         error,
-        says(errc::shape_mismatch, "'w': a shard of shape [4, 3] in a tensor of shape [4, 3] with "
-                                   "strides [1]"));
+        says(errc::shape_mismatch,
+             "'w': a shard of shape [4, 3] does not fit a tensor of shape [4, 3] with "
+             "strides [1]"));
     BOOST_TEST(shards.empty());
 }
 
@@ -149,7 +153,7 @@ BOOST_AUTO_TEST_CASE(another_data_type_names_both) {
     state_dict shards;
     BOOST_CHECK_EXCEPTION(
         add_to(shards, left_half(), raw_tensor(elements.data(), {4, 3})), error,
-        says(errc::dtype_mismatch, "'w': a shard of float32 in a tensor of float64"));
+        says(errc::dtype_mismatch, "'w': a shard of float32 does not fit a tensor of float64"));
 }
 
 BOOST_AUTO_TEST_CASE(a_region_outside_the_tensor_is_refused) {
@@ -314,23 +318,24 @@ BOOST_AUTO_TEST_CASE(a_local_array_of_another_shape_is_refused) {
     };
     BOOST_CHECK_EXCEPTION(
         add("A", 2, {8, 6})(), error,
-        says(errc::shape_mismatch, "'A': axis 1: a shard of extent 5 in a tensor of extent 6"));
+        says(errc::shape_mismatch,
+             "'A': axis 1: a shard of extent 5 does not fit a tensor of extent 6"));
     BOOST_CHECK_EXCEPTION(
         add("rows", 1, {3, 2})(), error,
-        says(errc::shape_mismatch, "'rows': axis 0: a shard of extent 2 in a tensor of extent 3"));
+        says(errc::shape_mismatch,
+             "'rows': axis 0: a shard of extent 2 does not fit a tensor of extent 3"));
     BOOST_CHECK_EXCEPTION(
         add("row", 1, {3, 2})(), error,
         says(errc::unknown_key, "'row' is not a tensor of the layout (did you mean 'rows'?)"));
     BOOST_CHECK_EXCEPTION(add("rows", 2, {3, 2})(), error,
-                          says(errc::shape_mismatch,
-                               "'rows': axis 0: a tensor of extent 3 on rank 2, to which the "
-                               "layout assigns 0 elements"));
+                          says(errc::shape_mismatch, "'rows': axis 0: a tensor of extent 3 on rank "
+                                                     "2, but the layout assigns it 0 elements"));
     std::vector<double> doubles(40);
     state_dict shards;
     shards.add("A", blocks_and_rows(), 2, raw_tensor(doubles.data(), {8, 5}));
     BOOST_CHECK_EXCEPTION(
         shards.check(), error,
-        says(errc::dtype_mismatch, "'A': a shard of float32 in a tensor of float64"));
+        says(errc::dtype_mismatch, "'A': a shard of float32 does not fit a tensor of float64"));
     BOOST_TEST(shards.empty());
     BOOST_CHECK_NO_THROW(add("rows", 2, {0, 2})()); // nothing, as it should be
 }
@@ -349,13 +354,13 @@ BOOST_AUTO_TEST_CASE(several_shards_of_a_local_array_stand_one_behind_the_other)
     BOOST_CHECK_EXCEPTION(
         shards.check(), error,
         says(errc::shape_mismatch,
-             "'qk': axis 0: 2 shards of extent 3 together in a tensor of extent 4"));
+             "'qk': axis 0: 2 shards of extent 3 together do not fit a tensor of extent 4"));
     state_dict narrow;
     narrow.add("qk", fused(), 1, raw_tensor(elements.data(), {3, 2}));
     BOOST_CHECK_EXCEPTION(
         narrow.check(), error,
         says(errc::shape_mismatch,
-             "'qk': axis 1: 2 shards of extent 3 together in a tensor of extent 2"));
+             "'qk': axis 1: 2 shards of extent 3 together do not fit a tensor of extent 2"));
     BOOST_TEST(shards.size() == 2u);
 }
 

@@ -46,9 +46,9 @@ private:
 /// files beside it, to find the opaque values. The position of a shard's elements in its item is
 /// only read with the item.
 ///
-/// \throws error with errc::corrupt_file for metadata that contradict themselves, or ask for bytes
+/// \throws error with errc::corrupt_file for metadata that contradicts itself, or refers to bytes
 ///         that a file does not have; errc::missing_file for a file that does not exist;
-///         errc::unsupported for contents that metadata of torch 2.0 to 2.15 do not have, and for
+///         errc::unsupported for contents that metadata of torch 2.0 to 2.15 does not have, and for
 ///         items that an extension transformed
 /// \par Source torch.distributed.checkpoint, `FileSystemWriter` of torch 2.0 to 2.15; there any
 ///             pickle is executed

@@ -114,15 +114,15 @@ inline std::string lost_part(file_store const& files, std::filesystem::path cons
         return text;
     if (files.find(directory / "zero") == file_store::kind::directory)
         return "zero has no PARAMETER/fp32.pt, which a Universal Checkpoint of DeepSpeed has for "
-               "each parameter: ds_to_universal.py was not finished; run it again";
+               "each parameter: ds_to_universal.py did not finish; run it again";
     std::string const of_ranks = names_among(paths, [](std::string_view name) {
         return name.ends_with(".pt") &&
                (name.starts_with("mp_rank_") || name.starts_with("zero_pp_rank_"));
     });
     if (!of_ranks.empty())
-        return "this is a checkpoint of DeepSpeed for its own ranks, with " + of_ranks +
-               "; make a Universal Checkpoint of it with ds_to_universal.py, or say with "
-               "--source-layout FILE which parts of the tensors the files have";
+        return "this is a per-rank checkpoint of DeepSpeed, with " + of_ranks +
+               "; convert it to a Universal Checkpoint with ds_to_universal.py, or describe the "
+               "shards in its files with --source-layout FILE";
     std::string stem;
     std::string const parts = names_among(paths, [&](std::string_view name) {
         std::string const part = name.ends_with(".bin") ? part_of_index(name) : "";
@@ -138,7 +138,7 @@ inline std::string no_checkpoint(file_store const& files, std::filesystem::path 
                                  vector<std::filesystem::path> const& paths) {
     std::string const hint = directory_hint(files, directory, paths);
     return "this is " + found_instead(paths) + ", not a checkpoint" +
-           (hint.empty() ? ": it has no files that are read" : "; " + hint);
+           (hint.empty() ? ": it has no files that can be read" : "; " + hint);
 }
 
 inline checkpoint_files find_in_directory(file_store const& files,
@@ -175,7 +175,7 @@ inline void check_stands_alone(file_store const& files, std::filesystem::path co
     std::filesystem::path const around = in_directory(path).parent_path();
     auto const format = detect_format(files, around);
     if (format && (path.filename() == format->mark || path.extension() == ".distcp"))
-        fail(errc::unsupported, path.string(), ": this is a file of a checkpoint of the format ",
+        fail(errc::unsupported, path.string(), ": this file belongs to a checkpoint of the format ",
              format->format, "; give its directory, ", around.string());
 }
 
@@ -193,10 +193,10 @@ inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem
         return {checkpoint_kind::index, {in_directory(path)}};
     if (path.extension() != ".safetensors" && !is_safetensors(from)) {
         check_stands_alone(files, path);
-        fail(
-            errc::unsupported, path.string(),
-            ": this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
-            ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; give its format with --from");
+        fail(errc::unsupported, path.string(),
+             ": the format cannot be detected: the name of the file does not end in .safetensors "
+             "(or .pt, .pth, .bin, .ckpt, .npy, .npz, .gguf, .pdparams, .pdopt); give the format "
+             "with --from");
     }
     return {checkpoint_kind::file, {path}};
 }
@@ -212,10 +212,10 @@ inline void check_asked(file_store const& files, std::filesystem::path const& pa
         fail(errc::usage, "cannot read format '", format, "'; choose ", either_of(match));
     if (!exists(files, path) || has_marks(files, path, format))
         return;
-    std::string const text = format + " was asked for, " + missing_marks(files, path, format);
+    std::string const text = format + " was requested, " + missing_marks(files, path, format);
     if (auto const result = detect_format(files, path))
         fail(errc::unsupported, path.string(), ": ", text, "; it looks like ", result->format,
-             ", which ", result->is_file ? "the end of its name says" : "has " + result->mark);
+             ": it ", result->is_file ? "is named like one" : "has " + result->mark);
     if (files.find(path) == file_store::kind::file)
         fail(errc::unsupported, path.string(), ": ", text);
     auto const list = files.list(path);
@@ -233,9 +233,10 @@ inline void check_parts(opened_checkpoint const& opened) {
     if (metadata.format == "torch_save")
         for (checkpoint_tensor const& tensor : metadata.tensors)
             if (tensor.shards.size() > 1)
-                check_replicas(*opened.files, metadata, tensor,
-                               "; the files of all ranks should have equal elements there: omit it "
-                               "(--without), or save it as a DTensor, which states its cuts");
+                check_replicas(
+                    *opened.files, metadata, tensor,
+                    "; the files of all ranks should have equal elements there: omit the tensor "
+                    "(--without), or save it as a DTensor, which records how it is cut");
 }
 
 RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const> files,
@@ -251,8 +252,8 @@ RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const>
         opened = {std::move(metadata), std::move(files)};
     }
     if (!from.empty() && opened->metadata.format != from)
-        fail(errc::unsupported, path.string(), ": is of the format ", opened->metadata.format,
-             ", and not ", from);
+        fail(errc::unsupported, path.string(), ": has the format ", opened->metadata.format,
+             ", not ", from);
     return std::move(*opened);
 }
 

@@ -133,7 +133,7 @@ inline vector<file_contents> spread_over(vector<file_contents> const& files, std
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices const& choices) {
     if (choices.files_per_rank < 1)
         fail(errc::usage, "write_options.files_per_rank is ", choices.files_per_rank,
-             "; a rank has one file at least");
+             "; it must be at least 1");
     if (!choices.texts.empty())
         check_texts(choices.texts, choices.aliases, keys_of(target.tensors));
     std::map<holder_t, vector<file_contents>> ranks;

@@ -96,7 +96,7 @@ public:
         auto const save = header.metadata.find(std::string(save_id_name));
         saves_.push_back(save == header.metadata.end() ? "" : save->second);
         if (header.metadata.contains(std::string(delta_name)))
-            fail(errc::corrupt_file, path.string(), ": has only the changes of the save ",
+            fail(errc::corrupt_file, path.string(), ": contains only the changes of the save ",
                  saves_.back(), "; open its directory, where ", save_record_name,
                  " lists the saves that have the rest");
         if (part == unified_part::model)
@@ -191,9 +191,8 @@ public:
         if (result_.unread.empty())
             return;
         result_.unread_reason =
-            "hold optimizer state or master weights of one rank each, or of another save, which "
-            "are not read and would be lost; to convert the rest alone, give its files in a "
-            "separate directory";
+            "cannot be read and would be lost: optimizer state or master weights of one rank, or "
+            "of another save; to convert only the rest, put its files in a separate directory";
         if (options_.from == "huggingface") { // only the model was requested
             warn(directory, "not read, because only the model was requested: " +
                                 first_and_more(result_.unread.front(), result_.unread.size()));
@@ -228,10 +227,10 @@ public:
             warn(directory,
                  words("model and master weights are stored once: '",
                        key_in_part(unified_part::master_weights, weights_.front()),
-                       "' is another name of '", weights_.front(), "'",
-                       weights_.size() > 1
-                           ? words(", and so of ", counted(weights_.size() - 1, "more weight"))
-                           : ""));
+                       "' is another name for '", weights_.front(), "'",
+                       weights_.size() > 1 ? words(", and likewise for ",
+                                                   counted(weights_.size() - 1, "more weight"))
+                                           : ""));
         if (!without_master_.empty())
             warn(directory,
                  "the optimizer's index states master weights, but there are none for " +

@@ -129,7 +129,7 @@ RESHARD_DECL void digest_reader::check_end() const {
 
 RESHARD_DECL void digest_reader::refuse() const {
     fail(errc::corrupt_file, file_, ": ", chunk_digests_name,
-         " in its metadata is not the size of a chunk and the digests of its tensors");
+         " in its metadata is malformed: expected the chunk size and the digests of its tensors");
 }
 
 RESHARD_DECL chunk_digests parse_digests(std::string_view text,

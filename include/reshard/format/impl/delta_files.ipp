@@ -127,7 +127,7 @@ inline void check_source(file_store::file const& opened, recorded_file const& ex
                          std::string const& noun) {
     std::uint64_t const bytes = opened.facts().bytes;
     if (bytes != expected.bytes)
-        fail(errc::corrupt_file, noun, " has ", bytes, " bytes, and had ", expected.bytes,
+        fail(errc::corrupt_file, noun, " has ", bytes, " bytes, but had ", expected.bytes,
              " when the delta was saved");
     std::string start(8, ' ');
     opened.read(0, std::as_writable_bytes(std::span(start)));

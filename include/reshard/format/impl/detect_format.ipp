@@ -277,9 +277,9 @@ inline std::string missing_marks(file_store const& files, std::filesystem::path 
                                  std::string_view name) {
     std::string const marks = either_of(marks_of(name));
     if (files.find(path) == file_store::kind::file)
-        return "which is a directory with " + marks + ", and this is a file";
-    return marks.empty() ? "which is a file, and this is a directory"
-                         : "and this directory has no " + marks;
+        return "which is a directory with " + marks + ", but this is a file";
+    return marks.empty() ? "which is a file, but this is a directory"
+                         : "but this directory has no " + marks;
 }
 
 /// The path, as `./path` if it has no directory.

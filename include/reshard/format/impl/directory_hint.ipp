@@ -36,11 +36,10 @@ inline std::string hint_of_ranks(file_store const& files,
     if (count == 0)
         return {};
     bool const is_whole = count == 1 && first.find("mp_rank_00") != first.npos;
-    return "it is of Megatron-LM for its own ranks (--ckpt-format torch); let Megatron-LM convert "
-           "it (--ckpt-convert-format torch_dist, --ckpt-convert-save), or " +
-           (is_whole ? "give " + first + ", which is the only one"
-                     : "say with --source-layout FILE which parts of the tensors the files of the "
-                       "ranks have");
+    return "it is a per-rank checkpoint of Megatron-LM (--ckpt-format torch); convert it with "
+           "Megatron-LM (--ckpt-convert-format torch_dist, --ckpt-convert-save), or " +
+           (is_whole ? "give " + first + ", which is its only file"
+                     : "describe the shards in the files of the ranks with --source-layout FILE");
 }
 
 /// Names the entries of a directory that belong together, such as files or directories of ranks,
@@ -53,7 +52,7 @@ inline std::string hint_of_parts(file_store const& files, std::filesystem::path 
          at = at.parent_path())
         if (files.find(at / "checkpoint_metadata.json") == file_store::kind::file &&
             files.find(at / "model") == file_store::kind::directory)
-            return "it is of nanotron, whose files are of ranks and " +
+            return "it is a checkpoint of nanotron, whose per-rank files " +
                    std::string(source_layout_advice);
     for (std::filesystem::path const& path : paths) {
         auto const parts = parts_with(path, paths);
@@ -64,12 +63,13 @@ inline std::string hint_of_parts(file_store const& files, std::filesystem::path 
         std::string const names =
             first_and_more("'" + path.filename().string() + "'", parts.size());
         bool const is_of_ranks = part_of(path)->is_of_ranks;
-        return "by their names " + names + (parts.size() == 1 ? " is one of the " : " are ") +
+        return "judging by their names, " + names +
+               (parts.size() == 1 ? " is one of the " : " are ") +
                (is_of_ranks ? (is_directory ? "directories of ranks, whose files "
                                             : "files of ranks, which ") +
                                   std::string(source_layout_advice)
-                            : "parts of one model, and no index lists them; give the directory "
-                              "with its index, or make one file of them with what wrote them");
+                            : "parts of one model, but no index lists them; give the directory "
+                              "with its index, or merge them with the program that wrote them");
     }
     return {};
 }
@@ -87,7 +87,7 @@ inline constexpr array_library array_libraries[] = {
     {"_CHECKPOINT_METADATA", "a checkpoint of Orbax"},
     {"_METADATA", "a checkpoint of Orbax"},
     {"array_metadatas", "a checkpoint of Orbax"},
-    {"manifest.ocdbt", "an OCDBT database of TensorStore, as Orbax writes it,"},
+    {"manifest.ocdbt", "an OCDBT database of TensorStore, as written by Orbax,"},
     {".zarray", "a zarr array"},
     {".zgroup", "a zarr group"},
     {".zmetadata", "a zarr group"},
@@ -108,8 +108,8 @@ inline std::string hint_of_arrays(file_store const& files, std::filesystem::path
                 return (path == directory ? "it" : path.string()) + " is " +
                        std::string(array_library) +
                        (array_library.ends_with(',') ? " which" : ", which") +
-                       " is not read; restore it in Python with the library that wrote it, and "
-                       "save its arrays as safetensors or .npz";
+                       " is not supported; restore it in Python with the library that wrote it, "
+                       "and save its arrays as safetensors or .npz";
     return {};
 }
 
@@ -215,7 +215,7 @@ inline std::string hint_of_entries(file_store const& files,
                     : others == 1 ? ", or the other one"
                                   : ", or one of " + std::to_string(others) + " others") +
                    (is_file && others > 0 ? "; if each has shards of the same tensors, describe "
-                                            "these with --source-layout FILE"
+                                            "the shards with --source-layout FILE"
                                           : "");
     }
     return {};
@@ -298,8 +298,8 @@ inline std::string opened_part(file_store const& files, checkpoint_metadata cons
     auto const format = detect_format_of_directory(files, around);
     bool const has_whole = format && format->format != "sharded_safetensors";
     return metadata.path.string() +
-           ": by its name this is one of several parts of a model, and the other parts are not "
-           "read; " +
+           ": judging by its name, this is one of several parts of a model, and the other parts "
+           "are not read; " +
            (has_whole ? "give the directory, " + around.string() + ", which has " + format->mark
             : part_of(is_part ? metadata.path : around)->is_of_ranks
                 ? "describe which shards these files have in a layout file, and pass it with "

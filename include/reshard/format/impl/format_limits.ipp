@@ -72,17 +72,17 @@ RESHARD_DECL void check_name_limits(std::string_view format, std::string_view ke
     format_limits const limits = limits_of(format);
     if (std::size_t const index = find_invalid_utf8(key); index != key.size())
         fail(errc::unsupported, "byte ", index, " of the name '", key,
-             "' is not UTF-8, as names in ", format, " are; rename it");
+             "' is not UTF-8, but names in ", format, " must be; rename it");
     if (key.empty() && !limits.has_empty_names)
-        fail(errc::unsupported, "a key is empty, and ", format,
-             " has no empty names; write safetensors");
+        fail(errc::unsupported, "a key is empty, but ", format,
+             " does not allow empty names; write safetensors");
     if (key.size() > limits.most_name_bytes)
-        fail(errc::unsupported, shown_name(key), ": the name has ", key.size(), " bytes, and ",
-             format, " has names of at most ", limits.most_name_bytes,
+        fail(errc::unsupported, shown_name(key), ": the name has ", key.size(), " bytes, but ",
+             format, " allows at most ", limits.most_name_bytes,
              "; rename it, or write safetensors");
     if (!limits.has_zero_bytes && key.find('\0') != key.npos)
-        fail(errc::unsupported, shown_name(key), ": the name has a zero byte, at which readers of ",
-             format, " take it to end; rename it, or write safetensors");
+        fail(errc::unsupported, shown_name(key), ": the name has a zero byte, which readers of ",
+             format, " take as its end; rename it, or write safetensors");
 }
 
 /// Refuses a last axis with an odd extent, if elements are stored in pairs.
@@ -93,8 +93,8 @@ inline void check_pairs(format_limits const& limits, std::string_view key, data_
         return;
     fail(errc::unsupported, shown_name(key), ": elements of ", dtype,
          " are stored in pairs along the ", "last axis, which has ", counted(last, "element"),
-         " of ", stored, " here; readers of ", limits.format,
-         " load even extents alone: cut between pairs, or cast it to bfloat16");
+         " in shape ", stored, "; readers of ", limits.format,
+         " load only even extents: cut between pairs, or cast it to bfloat16");
 }
 
 /// Refuses extents that are too large for NumPy, which multiplies all extents that are not 0.
@@ -107,10 +107,9 @@ inline void check_extents(format_limits const& limits, std::string_view key, dat
     for (index_t const extent : shape)
         left /= extent;
     if (left == 0)
-        fail(
-            errc::unsupported, shown_name(key),
-            ": has no elements, but extents so large that NumPy does not load it; leave it out, or "
-            "write safetensors");
+        fail(errc::unsupported, shown_name(key),
+             ": has no elements, but extents so large that NumPy cannot load it; leave it out, or "
+             "write safetensors");
 }
 
 RESHARD_DECL void check_limits(std::string_view format, std::string_view key, data_type dtype,
@@ -119,7 +118,7 @@ RESHARD_DECL void check_limits(std::string_view format, std::string_view key, da
     format_limits const limits = limits_of(format);
     if (!limits.has_six_bits && bits(dtype) == 6)
         fail(errc::unsupported, shown_name(key), ": elements of ", dtype,
-             " are not loaded by the library of ", format,
+             " are not supported by the library of ", format,
              "; cast it to bfloat16, or write sharded_safetensors");
     check_pairs(limits, key, dtype, shape);
     check_extents(limits, key, dtype, shape);

@@ -55,7 +55,7 @@ inline std::optional<std::filesystem::path> only_index(file_store const& files,
     for (std::string const& name : names)
         text += (text.empty() ? "" : ", ") + name;
     fail(errc::unsupported, directory.string(), ": there are ", names.size(), " indexes, ", text,
-         ", and each lists the files of a model; give the one that is wanted, such as ",
+         ", and each lists the files of a model; give one of them, such as ",
          (directory / names.front()).string());
 }
 

@@ -42,7 +42,7 @@ RESHARD_DECL fused_tensors parse_fused(std::string_view text, std::string_view f
         fused_tensor const tensor{kind.at("axis").count(), kind.at("blocks").count(),
                                   kind.at("macro").text()};
         if (tensor.blocks < 1)
-            kind.at("blocks").refuse("a tensor has one block at least");
+            kind.at("blocks").refuse("a tensor has at least one block");
         for (json_cursor const& key : kind.at("keys").elements())
             tensors.emplace(key.text(), tensor);
     }
@@ -75,13 +75,13 @@ RESHARD_DECL fused_tensors fused_in(pickle const& values, pickle_value metadata)
         auto const facts = values.elements(pairs[i].value, fused_member);
         if (facts.size() != 3)
             fail(errc::corrupt_file, values.file(), ": ", fused_member, ": ",
-                 counted(facts.size(), "value"), " of a tensor, which has 3");
+                 counted(facts.size(), "value"), " for a tensor, expected 3");
         fused_tensor tensor{values.integer(facts[0], fused_member),
                             values.integer(facts[1], fused_member),
                             std::string(values.text(facts[2], fused_member))};
         if (tensor.axis < 0 || tensor.blocks < 1)
-            fail(errc::corrupt_file, values.file(), ": ", fused_member, ": axis ", tensor.axis,
-                 ", blocks ", tensor.blocks);
+            fail(errc::corrupt_file, values.file(), ": ", fused_member, ": invalid axis ",
+                 tensor.axis, " or number of blocks ", tensor.blocks);
         tensors.emplace(values.text(pairs[i].key, fused_member), std::move(tensor));
     }
     return tensors;

@@ -23,11 +23,11 @@ RESHARD_DECL void file_counter::add(std::map<std::string, std::string> const& me
         return;
     auto const [number, count] = parse(match->second, file);
     if (count_ != 0 && count != count_)
-        fail(errc::corrupt_file, file, ": by its metadata it is one of ", count, " files, but ",
-             first_file_, " is one of ", count_);
+        fail(errc::corrupt_file, file, ": its metadata says that it is one of ", count,
+             " files, but ", first_file_, " is one of ", count_);
     if (!numbers_.insert(number).second)
-        fail(errc::corrupt_file, file, ": by its metadata it is number ", number, " of ", count,
-             " files, but another file has this number, too");
+        fail(errc::corrupt_file, file, ": its metadata says that it is number ", number, " of ",
+             count, " files, but another file has the same number");
     if (count_ == 0)
         first_file_ = file;
     count_ = count;
@@ -56,7 +56,7 @@ RESHARD_DECL file_counter::position file_counter::parse(std::string const& text,
     }
     if (!good)
         fail(errc::corrupt_file, file, ": ", file_number_name, " is '", text,
-             "', and should be like '1 of 2'");
+             "', but should look like '1 of 2'");
     return result;
 }
 
@@ -71,7 +71,7 @@ inline std::string file_name_in(json_cursor const& cursor) {
         std::ranges::find(path, "..") != path.end() || text.find('\\') != text.npos ||
         text.find('\0') != text.npos)
         cursor.refuse(json_quoted(text) +
-                      " is not the name of a file beside the index or in a directory there");
+                      " is not the name of a file in the directory of the index or below it");
     return name;
 }
 
@@ -88,7 +88,7 @@ RESHARD_DECL hf_index parse_hf_index(std::string_view text, std::string_view fil
     hf_index index;
     if (auto const stage = root.find("ckpt_quant_stage"); stage && stage->text() != "O0")
         fail(errc::unsupported, file, ": the optimizer state is quantised (ckpt_quant_stage ",
-             stage->text(), "), which is not read");
+             stage->text(), "), which is not supported");
     if (!may_list_nothing || !lists_nothing(root))
         root.at("weight_map").for_each_member([&](std::string_view key, json_cursor const& name) {
             index.weight_map.emplace_hint(index.weight_map.end(), key, file_name_in(name));
@@ -115,10 +115,9 @@ RESHARD_DECL std::map<std::string_view, index_keys> keys_by_file(hf_index const&
 
 RESHARD_DECL void check_lists_any(hf_index const& listed, std::string const& index) {
     if (listed.weight_map.empty())
-        fail(
-            errc::corrupt_file, index,
-            ": the index lists no tensor, because its weight_map is empty; get the index again, or "
-            "give one of the files with tensors itself");
+        fail(errc::corrupt_file, index,
+             ": the index lists no tensor, because its weight_map is empty; fetch the index again, "
+             "or give one of the files with tensors");
 }
 
 RESHARD_DECL index_difference compare_with_index(hf_index const& index, index_keys const& keys,

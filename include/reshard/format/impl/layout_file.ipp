@@ -35,7 +35,7 @@ inline std::optional<data_type> dtype_from(json_cursor const& cursor) {
         member->refuse(
             "unknown data type '" + member->text() + "'" +
             did_you_mean(upper_case(member->text()), all_data_types, &data_type_facts::code) +
-            "; they are named as in safetensors, like BF16 or F32");
+            "; data types are named as in safetensors, such as BF16 or F32");
     return dtype;
 }
 
@@ -43,7 +43,7 @@ inline holder_t rank_from(json_cursor const& cursor) {
     index_t const rank = cursor.count();
     if (rank >= most_ranks_named)
         cursor.refuse(errc::limit_exceeded,
-                      words("rank ", rank, " exceeds the largest, ", most_ranks_named - 1,
+                      words("rank ", rank, " exceeds the largest rank, ", most_ranks_named - 1,
                             ": ranks are counted from 0"));
     return static_cast<holder_t>(rank);
 }
@@ -51,7 +51,7 @@ inline holder_t rank_from(json_cursor const& cursor) {
 inline holder_t rank_count_from(json_cursor const& cursor) {
     index_t const count = cursor.count();
     if (count == 0)
-        cursor.refuse("a layout has at least 1 rank");
+        cursor.refuse("a layout needs at least 1 rank");
     check_rank_count(cursor, count);
     return static_cast<holder_t>(count);
 }
@@ -163,7 +163,7 @@ RESHARD_DECL layout_file parse_layout_file(std::string_view text, std::string_vi
         names->refuse("this describes the files of a source; give it as --source-layout");
     if (root.find("mesh"))
         return layout_rules_from(root, file);
-    root.refuse("this is not a layout, which has either 'tensors' or 'mesh' and 'rules'");
+    root.refuse("this is not a layout: a layout has either 'tensors', or 'mesh' and 'rules'");
 }
 
 RESHARD_DECL layout_file read_layout_file(std::filesystem::path const& path) {

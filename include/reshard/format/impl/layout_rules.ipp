@@ -25,8 +25,9 @@ namespace detail {
 
 RESHARD_DECL void check_rank_count(json_cursor const& cursor, index_t ranks) {
     if (ranks > most_ranks_named)
-        cursor.refuse(errc::limit_exceeded, words("a layout of ", ranks, " ranks; at most ",
-                                                  most_ranks_named, " are possible, so use fewer"));
+        cursor.refuse(errc::limit_exceeded,
+                      words("a layout of ", ranks, " ranks is too large; at most ",
+                            most_ranks_named, " are supported"));
 }
 
 inline mesh mesh_from(json_cursor const& cursor) {
@@ -34,7 +35,7 @@ inline mesh mesh_from(json_cursor const& cursor) {
     for (json_cursor const& element : cursor.elements()) {
         auto const pair = element.elements();
         if (pair.size() != 2)
-            element.refuse("a mesh axis is a name and a number of ranks, as in [\"tp\", 4]");
+            element.refuse("a mesh axis must be a name and a number of ranks, as in [\"tp\", 4]");
         index_t const extent = pair[1].count();
         std::string const name = pair[0].text();
         axes.push_back(checked_at(element, [&] { return mesh_axis(name, extent); }));
@@ -57,7 +58,7 @@ inline placement placement_from(json_cursor const& cursor) {
     if (cursor.is_count())
         return shard{static_cast<std::size_t>(cursor.count())};
     if (!cursor.is_object())
-        cursor.refuse("an axis or an object with \"axis\" and \"split\" is needed");
+        cursor.refuse("expected an axis, or an object with \"axis\" and \"split\"");
     bool const is_cyclic = cursor.find("block").has_value();
     if (is_cyclic)
         cursor.check_names({"axis", "block", "first"});
@@ -85,15 +86,15 @@ inline index_vector fused_from(json_cursor const& cursor, layout_rule const& rul
     vector<index_t> const ratio = counts_from(cursor);
     if (ratio.size() < 2 || ratio.size() > max_ndim ||
         !std::ranges::all_of(ratio, [](index_t index) { return index > 0 && index <= most; }))
-        cursor.refuse(words("the extents of 2 to ", max_ndim,
-                            " tensors are needed, or their ratio, as [4, 1, 1]"));
+        cursor.refuse(words("expected the extents of 2 to ", max_ndim,
+                            " tensors, or their ratio, as in [4, 1, 1]"));
     std::set<std::size_t> axes;
     for (placement const& cut : rule.placements)
         if (cut.cuts())
             axes.insert(cut.axis);
     if (axes.size() != 1)
         cursor.refuse(words("the rule cuts ", counted(axes.size(), "axis"),
-                            " of the tensor; parts of several tensors are for a cut along one"));
+                            " of the tensor, but fused tensors must be cut along exactly one"));
     return {ratio.begin(), ratio.end()};
 }
 
@@ -266,10 +267,10 @@ public:
         vector<std::string> result;
         for (std::size_t i = 0; i < used_.size(); ++i)
             if (!used_[i] && !book_.rules[i].match.is_optional())
-                result.push_back(book_.file + ": rules[" + std::to_string(i) +
-                                 "]: no key matches, or "
-                                 "earlier rules take all that match '" +
-                                 book_.rules[i].match.text() + "'");
+                result.push_back(
+                    book_.file + ": rules[" + std::to_string(i) +
+                    "]: earlier rules take every key that matches, or no key matches '" +
+                    book_.rules[i].match.text() + "'");
         if (book_.stages)
             add_stage_notes(result);
         if (std::size_t const count = unmatched_.count(); count > 0)
@@ -298,11 +299,11 @@ private:
         if (placed > 0 && layers_ == 0)
             fail(errc::unknown_key, book_.file, ": stages.layers: no key begins with '",
                  book_.stages->layer_prefix, "', a number and '", book_.stages->layer_suffix,
-                 "'; it takes no '*'");
+                 "'; a '*' is not supported there");
         if (placed > layers_)
-            notes.push_back(book_.file + ": stages.counts place " + counted(placed, "layer") +
+            notes.push_back(book_.file + ": stages.counts places " + counted(placed, "layer") +
                             ", but the keys have " + std::to_string(layers_) +
-                            " (counted from 0): the last stages lack some of theirs");
+                            " (counted from 0): the last stages lack some of their layers");
     }
 
     std::string stage_axis() const {
@@ -346,7 +347,7 @@ private:
             left -= counts[stage];
         }
         fail(errc::bad_layout, book_.file, ": '", key, "' belongs to layer ", layer,
-             ", but stages.counts place only ", counted(layer - left, "layer"));
+             ", but stages.counts places only ", counted(layer - left, "layer"));
     }
 
     void add(layout_row& row, vector<placement> const& placements) const {

@@ -158,11 +158,12 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
         fail(errc::corrupt_file, path.parent_path().string(), ": ", lost);
     bool const is_part = !parts_with(path, paths).empty();
     fail(errc::corrupt_file, path.string(), ": the file has no ", sharding_info_name,
-         ", so the position of its tensors is not known; there ",
+         ", so the positions of its tensors are unknown; there ",
          paths.size() == 1 ? "is " : "are ", counted(paths.size(), "safetensors file"), " and no ",
          hf_index_name, "; ",
-         is_part ? "their names are those of files of ranks, which do not describe their shards: "
-                   "describe them in a layout file, and pass it with --source-layout FILE"
+         is_part
+             ? "judging by their names, these are files of ranks, which do not describe their "
+               "shards: describe the shards in a layout file, and pass it with --source-layout FILE"
          : paths.size() == 1 ? "give the file itself"
                              : "give one of them itself, if each is a separate model");
 }

@@ -83,7 +83,7 @@ inline void warn_of_common(checkpoint_metadata& metadata, key_selection& selecti
             left_out.push_back("'" + tensor.key + "' (as None)");
     if (takes_some && !left_out.empty())
         metadata.warnings.push_back(metadata.path.string() +
-                                    ": the common values of all ranks are one file: " +
+                                    ": the values that all ranks share are stored in one file: " +
                                     first_and_more(left_out.front(), left_out.size()) +
                                     (left_out.size() == 1 ? " stays" : " stay") +
                                     " in it if this is written for Megatron-Core");
@@ -110,7 +110,7 @@ RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options con
     bool const has_values = options.takes_values_alone && !metadata.objects.empty();
     if (metadata.tensors.empty() && !has_values)
         fail(errc::unknown_key, metadata.path.string(), ": no tensor is selected",
-             metadata.objects.empty() ? "" : ", but values that are not tensors");
+             metadata.objects.empty() ? "" : ", only values that are not tensors");
     select_aliases(metadata);
     erase_if(metadata.fused, [&](auto const& fused) {
         return !std::ranges::binary_search(metadata.tensors, fused.first, {},
@@ -155,7 +155,7 @@ RESHARD_DECL void whole_tensors::check_new(std::string const& key) {
              match->second == file
                  ? "' occurs twice"
                  : words("' is in ", result_.files[match->second].path.filename().string(),
-                         ", too; if these files are two checkpoints, give one of them"));
+                         ", too; if these files are separate checkpoints, give one of them"));
 }
 
 RESHARD_DECL checkpoint_tensor& whole_tensors::begin_tensor(std::string key, data_type dtype,

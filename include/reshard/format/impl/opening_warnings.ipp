@@ -64,8 +64,8 @@ inline std::string tensors_within(checkpoint_metadata const& metadata) {
     if (keys.empty())
         return {};
     return metadata.path.string() + ": " + first_and_more(keys.front(), keys.size()) +
-           (keys.size() == 1 ? " is not a tensor, but holds" : " are not tensors, but hold") +
-           " some, which are not read: they are neither converted nor compared";
+           (keys.size() == 1 ? " is not a tensor but contains" : " are not tensors but contain") +
+           " tensors, which are not read: they are neither converted nor compared";
 }
 
 /// A warning about tensors without elements: ZeRO stage 3 writes a parameter in this way if it was
@@ -90,8 +90,7 @@ inline std::string placeholders(checkpoint_metadata const& metadata) {
                  index_vector(empty.front()->shape),
                  "): ZeRO stage 3 omits the elements of parameters that were not gathered; if "
                  "it did so here, save with stage3_gather_16bit_weights_on_model_save, or convert "
-                 "the whole checkpoint by "
-                 "zero_to_fp32.py or ds_to_universal.py of DeepSpeed");
+                 "the whole checkpoint with zero_to_fp32.py or ds_to_universal.py of DeepSpeed");
 }
 
 /// The first few keys, and the number of other keys.
@@ -117,8 +116,8 @@ inline void warn_of_entries(checkpoint_metadata& metadata) {
     for (auto const& [reason, keys] : tensors)
         metadata.warnings.push_back(path + some_keys(keys) +
                                     (keys.size() == 1 ? " is a tensor" : " are tensors") +
-                                    " that cannot be read, and only what wants " +
-                                    (keys.size() == 1 ? "it" : "them") + " is refused: " + reason);
+                                    " that cannot be read, and only commands that need " +
+                                    (keys.size() == 1 ? "it" : "them") + " are refused: " + reason);
     for (auto const& [reason, keys] : values)
         metadata.warnings.push_back(
             path + some_keys(keys) +
@@ -133,11 +132,11 @@ inline void add_warnings(opened_checkpoint& opened) {
         if (!text.empty())
             metadata.warnings.push_back(std::move(text));
     if (auto const others = other_tensors(*opened.files, metadata); !others.empty())
-        metadata.warnings.push_back(
-            metadata.path.string() + ": " + first_and_more(others.front(), others.size()) +
-            (others.size() == 1 ? " may have other tensors, and is"
-                                : " may have other tensors, and are") +
-            " not read: this is the checkpoint of the format " + metadata.format);
+        metadata.warnings.push_back(metadata.path.string() + ": " +
+                                    first_and_more(others.front(), others.size()) +
+                                    (others.size() == 1 ? " may have other tensors, but is"
+                                                        : " may have other tensors, but are") +
+                                    " not read: this checkpoint has the format " + metadata.format);
     if (!metadata.unread.empty())
         metadata.warnings.push_back(
             metadata.path.string() + ": " +

@@ -39,10 +39,10 @@ RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
     for (auto const& [name, value] : texts) {
         if (is_metadata_name(name) || name.starts_with(reshard_info_name) || aliases.contains(name))
             fail(errc::usage, "write_options.texts: '", name,
-                 "' is a name that the files have already; give the text another one");
+                 "' is a name that the files already use; give the text another name");
         if (may_be_alias(name, value) && std::ranges::find(keys, value) != keys.end())
             fail(errc::usage, "write_options.texts: '", name, "' has the value '", value,
-                 "', which is the key of a tensor: readers would take the name for another one of "
+                 "', which is the key of a tensor: readers would take the name for an alias of "
                  "this tensor");
     }
 }

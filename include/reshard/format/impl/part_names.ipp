@@ -149,7 +149,7 @@ inline vector<std::filesystem::path> parts_with(std::filesystem::path const& pat
 
 /// The advice for files of ranks that do not describe their layout.
 inline constexpr std::string_view source_layout_advice =
-    "do not describe their shards; describe these in a layout file, and pass it with "
+    "do not describe their shards; describe the shards in a layout file, and pass it with "
     "--source-layout FILE";
 
 /// `model` for `model-00001-of-00002.safetensors`; empty for any other name.
@@ -193,8 +193,8 @@ inline std::string unlisted_part(auto const& files) {
         while (files.contains(named(number)))
             ++number;
         return "the index lists " + std::to_string(listed) + " of " + std::to_string(count) +
-               " parts, by their names, and nothing in " + named(number) +
-               "; unless this part is missing on purpose, get the model again";
+               " parts, judging by their names, but nothing in " + named(number) +
+               "; unless this part is missing on purpose, fetch the model again";
     }
     return {};
 }

@@ -62,8 +62,8 @@ RESHARD_DECL checkpoint_plan planned_files::take(std::shared_ptr<file_texts cons
 RESHARD_DECL void check_box(file_shard const& shard, std::string_view format) {
     if (shard.flat)
         fail(errc::unsupported, "'", shard.key, "': the layout has elements ", *shard.flat,
-             " of a flattened shard, and ", format,
-             " has boxes alone; give a layout of boxes, or none");
+             " of a flattened shard, but ", format,
+             " supports only boxes; give a layout of boxes, or no layout");
 }
 
 } // namespace reshard::detail

@@ -141,8 +141,8 @@ private:
     void check_axes() const {
         for (mesh_axis const& axis : ranks_.axes())
             if (axis.extent > 1 && !names("rank") && !names(axis.name()))
-                fail(errc::bad_layout, "the names of files have no {", axis.name(),
-                     "}; add it or {rank}, or leave mesh axis '", axis.name(), "' out");
+                fail(errc::bad_layout, "the file names have no {", axis.name(),
+                     "}; add it or {rank}, or omit mesh axis '", axis.name(), "'");
     }
 
     std::string digits_of(step const& number, holder_t rank,
@@ -241,7 +241,7 @@ private:
             return;
         if (++directories_ > most_directories)
             fail(errc::limit_exceeded, directory.string(), ": more than ", most_directories,
-                 " directories are listed; do links lead to each other?");
+                 " directories are listed; do links form a cycle?");
         above_.push_back(std::move(real));
         for (std::filesystem::path const& path : files_.list(directory)) {
             std::string const name = prefix + path.filename().string();
@@ -294,7 +294,7 @@ private:
         fail(errc::corrupt_file, (path_ / name).string(), ": this is the file of ", placeholder,
              " ", number, ", but ", description_.rules.file, " has ", count,
              count == 1 ? " rank" : " ranks", " there (numbers from 0 to ", count - 1,
-             "); mend its mesh, or move the file away");
+             "); correct its mesh, or move the file away");
     }
 
     holder_t rank_of(file_pattern::found const& match, std::string const& name) const {
@@ -322,8 +322,8 @@ private:
         for (holder_t rank = 0; rank < ranks().rank_count(); ++rank)
             if (!std::ranges::binary_search(files, rank, {}, &rank_file::rank))
                 fail(errc::missing_file, (path_ / pattern_.name_of(rank)).string(),
-                     ": no such file, but ", description_.rules.file, " expects it of rank ", rank,
-                     " (mesh ", ranks(), ")");
+                     ": no such file, but ", description_.rules.file, " expects it from rank ",
+                     rank, " (mesh ", ranks(), ")");
     }
 
     std::filesystem::path path_;

@@ -175,8 +175,9 @@ private:
                     return;
             if (pattern.is_missed())
                 fail(errc::unknown_key, rules_.file, ": ", location,
-                     ": no key of the files matches '", pattern.text(), "'; there is ",
-                     tensors_.empty() ? "none" : "'" + tensors_.begin()->first + "'");
+                     ": no key of the files matches '", pattern.text(), "'; the files have ",
+                     tensors_.empty() ? "no keys"
+                                      : "keys such as '" + tensors_.begin()->first + "'");
         };
         for (std::size_t i = 0; i < rules_.rules.size(); ++i)
             check(given_pattern(rules_.rules[i].match), words("rules[", i, "]"));
@@ -199,8 +200,8 @@ private:
             count += of_stage;
         for (index_t layer = 0; layer < count; ++layer)
             if (!layers.contains(layer))
-                fail(errc::corrupt_file, rules_.file, ": stages.counts place ",
-                     counted(count, "layer"), ", and no file has a key of layer ", layer,
+                fail(errc::corrupt_file, rules_.file, ": stages.counts places ",
+                     counted(count, "layer"), ", but no file has a key of layer ", layer,
                      ", which begins with '", stages.layer_prefix, layer, stages.layer_suffix, "'");
     }
 
@@ -290,21 +291,19 @@ private:
         std::string const rule = "{\"match\": \"" + keys.first() + "\"";
         fail(errc::bad_layout, rules_.file, ": no rule matches ", keys.text(), ": ",
              keys.count() == 1 ? "it is" : "they are",
-             " equal in the files of several ranks, and may be copies or parts of a larger tensor "
+             " equal in the files of several ranks: either copies, or shards of a larger tensor "
              "(all elements or rows are equal, or a tensor beside it is cut into the same number "
-             "of rows); "
-             "add ",
+             "of rows); add ",
              rule, "} to the rules if each rank has the whole tensor, or ", rule,
              ", \"shard\": {\"", axes[cut].name(), "\": 0}} if it is cut along axis 0");
     }
 
     void warn_of_unmatched(checkpoint_metadata& opened, key_kinds const& keys) const {
         if (keys.count() > 0)
-            opened.warnings.push_back(
-                words(rules_.file, ": no rule matches ", keys.text(),
-                      ": the files of several ranks are equal there, and are taken as copies; add "
-                      "{\"match\": \"",
-                      keys.first(), "\"} to the rules to say so"));
+            opened.warnings.push_back(words(rules_.file, ": no rule matches ", keys.text(),
+                                            ": the files of several ranks have equal elements, "
+                                            "which are taken as copies; add {\"match\": \"",
+                                            keys.first(), "\"} to the rules to confirm this"));
     }
 
     static catalog_entry entry_of_whole(checkpoint_tensor const& tensor,
@@ -317,8 +316,8 @@ private:
     std::string advice_for(std::string const& key) const {
         if (auto const* const rule = rules_.rule_of(key))
             return "; rule '" + rule->match.text() + "' of " + rules_.file +
-                   " says that these ranks have the same elements: mend it, or give files of one "
-                   "save";
+                   " says that these ranks have the same elements: correct it, or give files of "
+                   "one save";
         return "; no rule of " + rules_.file +
                " matches it: add one that says along which axis it is cut";
     }

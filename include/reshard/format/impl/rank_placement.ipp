@@ -85,7 +85,7 @@ inline void check_replicas(file_store const& files, checkpoint_metadata const& o
         auto const element = static_cast<index_t>(*byte) * 8 / bits(tensor.dtype);
         fail(errc::corrupt_file, opened.files[(*same)->file].path.string(), " and ",
              opened.files[shard.file].path.string(), ": both have '", tensor.key,
-             "', and differ first in element ", unravel_index(element, stored_shape(shard)),
+             "', but they first differ in element ", unravel_index(element, stored_shape(shard)),
              " of shape ", stored_shape(shard), advice);
     }
 }
@@ -173,7 +173,7 @@ public:
             has_equal_blocks(row, static_cast<std::size_t>(axis), extent / blocks);
         if (!is_even)
             fail(errc::bad_layout, rules_.file, ": rule '", rule->match.text(), "': fused is ",
-                 rule->fused, ", and axis ", axis, " of '", row.key, "' has ", extent,
+                 rule->fused, ", but axis ", axis, " of '", row.key, "' has ", extent,
                  " elements on ", blocks,
                  " ranks, which cannot be divided in this way; correct fused, or omit it");
         return fused_tensor{axis, blocks, words("fused, sizes=\"", sizes, "\", axis=", axis)};
@@ -243,8 +243,9 @@ private:
                 continue;
             for (rank_tensor const& tensor : tensors)
                 if (differ_only_along(axes, tensor.rank, rank))
-                    refuse(tensor, words("rank ", rank, " does not have it, but ", rules_.file,
-                                         " cuts it over both (rule '", rule.match.text(), "')"));
+                    refuse(tensor,
+                           words("rank ", rank, " does not have it, but ", rules_.file,
+                                 " cuts it across both ranks (rule '", rule.match.text(), "')"));
         }
     }
 
@@ -276,9 +277,10 @@ private:
             refuse(tensor, words("its shape is ", shape, ", but a lower rank's is ", row.shape,
                                  "; no rule of ", rules_.file,
                                  " matches it: add one that says along which axis it is cut"));
-        refuse(tensor, words("its shape is ", shape, ", but rule '", rule->match.text(), "' of ",
-                             rules_.file, " cuts shape ", row.shape, ", the sum of all, so that ",
-                             region.shape, " is here; mend the rule, or its split"));
+        refuse(tensor,
+               words("its shape is ", shape, ", but rule '", rule->match.text(), "' of ",
+                     rules_.file, " cuts shape ", row.shape, ", the sum over all ranks, so that ",
+                     region.shape, " is expected here; correct the rule, or its split"));
     }
 
     layout_rules const& rules_;

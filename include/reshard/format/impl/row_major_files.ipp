@@ -251,7 +251,7 @@ RESHARD_DECL std::optional<byte_run> row_major_files::real_bytes(std::filesystem
     std::uint64_t const bytes = (next == shown.shards.end() ? shown.bytes : next->begin) - begin;
     if (std::uint64_t const total = real->facts().bytes;
         total < bytes || total - bytes < strided_bytes.begin)
-        fail(errc::corrupt_file, path.string(), ": ends at byte ", total, ", and ", bytes,
+        fail(errc::corrupt_file, path.string(), ": ends at byte ", total, ", but ", bytes,
              " bytes of a shard begin at byte ", strided_bytes.begin);
     return byte_run{strided_bytes.begin, strided_bytes.begin + bytes};
 }

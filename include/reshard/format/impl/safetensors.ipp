@@ -73,7 +73,7 @@ RESHARD_DECL void check_size(safetensors_entry const& tensor, std::string_view f
         "shape " + to_string(tensor.shape) + " of " + std::string(code(tensor.dtype));
     if (!bit_total)
         fail(safetensors_fault::validation_overflow, file,
-             words(quoted(tensor), "the bits of ", noun, " do not fit 64 bits"));
+             words(quoted(tensor), "the bits of ", noun, " do not fit in 64 bits"));
     if (*bit_total % 8 != 0)
         fail(safetensors_fault::misaligned_slice, file,
              words(quoted(tensor), noun, " has ", *bit_total,
@@ -93,7 +93,7 @@ inline void check_place(safetensors_entry const& tensor, std::uint64_t expected,
     if (tensor.end < tensor.begin)
         fail(safetensors_fault::invalid_offset, file,
              words(quoted(tensor), "its data begins at byte ", tensor.begin,
-                   " and ends before, at byte ", tensor.end));
+                   " but ends before that, at byte ", tensor.end));
 }
 
 RESHARD_DECL void sort_by_data(vector<safetensors_entry>& tensors) {
@@ -118,7 +118,7 @@ RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t fil
     if (end != there)
         fail(safetensors_fault::metadata_incomplete_buffer, file,
              words("the tensors end at byte ", end, " of the data, but the file has ", there,
-                   " bytes of data", end > there ? "; it has been cut off" : ""));
+                   " bytes of data", end > there ? "; was it cut short?" : ""));
 }
 
 /// Sorts by alignment, the largest first, then by name. So each tensor is aligned, and equal
@@ -161,7 +161,7 @@ RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::u
         entry.shape.push_back(static_cast<std::uint64_t>(extent));
     auto const bit_total = bit_count(entry.shape, entry.dtype);
     if (!bit_total || *bit_total / 8 > std::numeric_limits<std::uint64_t>::max() - begin)
-        fail(errc::overflow, describe(), " has more bits than 64 bits can count");
+        fail(errc::overflow, describe(), " has a number of bits that does not fit in 64 bits");
     if (*bit_total % 8 != 0)
         fail(errc::unsupported, describe(), " has ", *bit_total,
              " bits, which do not fill whole bytes");
@@ -236,7 +236,7 @@ RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor co
     std::size_t const json_bytes = result.header.size() - 8;
     if (json_bytes > safetensors_options{}.max_header_bytes)
         fail(errc::limit_exceeded, file, ": the header would have ", json_bytes,
-             " bytes; readers accept ", safetensors_options{}.max_header_bytes);
+             " bytes; readers accept at most ", safetensors_options{}.max_header_bytes);
     return result;
 }
 
@@ -303,7 +303,7 @@ inline void check_own_digest(std::string_view json, safetensors_header const& he
         return;
     std::string const match = own_digest_of(json).value_or("nothing");
     if (match != stated->second)
-        fail(errc::corrupt_file, file, ": the header was changed: its digest is ", match, ", and ",
+        fail(errc::corrupt_file, file, ": the header was changed: its digest is ", match, ", but ",
              header_digest_name, " in it gives '", stated->second, "'");
 }
 

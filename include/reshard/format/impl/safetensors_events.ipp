@@ -94,7 +94,8 @@ public:
         case place::header: return begin_entry(text);
         case place::metadata: return begin_value(text);
         case place::tensor: return begin_field(text);
-        case place::dtype_name: return !has_dtype_ ? set_dtype(text) : refuse("two data types");
+        case place::dtype_name:
+            return !has_dtype_ ? set_dtype(text) : refuse("a tensor has two data types");
         default: return true;
         }
     }

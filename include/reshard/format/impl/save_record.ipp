@@ -108,7 +108,8 @@ inline holder_t rank_of(json_cursor const& cursor) {
 inline void check_file_name(json_cursor const& cursor, std::string const& name) {
     if (name.empty() || name == "." || name == ".." || name.find_first_of("/\\") != name.npos ||
         name.find('\0') != name.npos)
-        cursor.refuse(json_quoted(name) + " is not the name of a file beside the record");
+        cursor.refuse(json_quoted(name) +
+                      " is not the name of a file in the directory of the record");
 }
 
 inline recorded_file recorded_file_of(json_cursor const& cursor) {
@@ -153,19 +154,21 @@ inline vector<delta_run> runs_of(json_cursor const& cursor, std::uint64_t bytes,
         std::uint64_t const end = take_number(cursor, text), source = take_number(cursor, text),
                             position = take_number(cursor, text);
         if (end <= begin || end > bytes)
-            cursor.refuse(
-                words("a run from ", begin, " to ", end, " of a file of ", counted(bytes, "byte")));
+            cursor.refuse(words("a run from ", begin, " to ", end, " does not fit in a file of ",
+                                counted(bytes, "byte")));
         if (source >= sources.size())
-            cursor.refuse(words("a run of source ", source, ", and there are ", sources.size()));
+            cursor.refuse(words("a run names source ", source, ", but the number of sources is ",
+                                sources.size()));
         if (position > sources[source] || end - begin > sources[source] - position)
-            cursor.refuse(words("a run of ", end - begin, " bytes from ", position,
-                                " on exceeds the ", sources[source], " bytes of source ", source));
+            cursor.refuse(words("a run of ", end - begin, " bytes from byte ", position,
+                                " onwards exceeds the ", sources[source], " bytes of source ",
+                                source));
         runs.push_back({end, static_cast<std::uint32_t>(source), position});
         begin = end;
     }
     if (begin != bytes)
         cursor.refuse(
-            words("the runs end at ", begin, ", and the file has ", counted(bytes, "byte")));
+            words("the runs end at byte ", begin, ", but the file has ", counted(bytes, "byte")));
     return runs;
 }
 
@@ -182,7 +185,7 @@ inline record_delta delta_of(json_cursor const& cursor, vector<recorded_file> co
     auto const runs = cursor.at("runs").elements();
     if (runs.size() != files.size())
         cursor.refuse(words("it has runs of ", counted(runs.size(), "file"),
-                            ", and the record has ", counted(files.size(), "file")));
+                            ", but the record has ", counted(files.size(), "file")));
     for (std::size_t i = 0; i < runs.size(); ++i)
         delta.runs.push_back(runs_of(runs[i], files[i].bytes, sources));
     return delta;
@@ -208,8 +211,8 @@ inline save_record record_of_head(std::string const& head, std::string_view file
     json_cursor const version = root.at("reshard");
     if (version.count() < 1 || version.count() > save_record_version)
         version.refuse(errc::unsupported, words("the record has version ", version.count(),
-                                                ", and this program reads 1 to ",
-                                                save_record_version, "; use a newer one"));
+                                                ", but this program reads versions 1 to ",
+                                                save_record_version, "; use a newer program"));
     check_digest();
     save_record record{root.at("save").text(), recorded_files_of(root.at("files")), facts_of(root)};
     if (auto const aliases = root.find("aliases"))
@@ -270,24 +273,24 @@ RESHARD_DECL void check_save(save_record const& record, vector<recorded_file> co
         recorded_file const& file = files[i];
         auto const match = recorded.find(file.name);
         if (match == recorded.end())
-            fail(errc::corrupt_file, path, ": ", file.name, " is not of the save ", record.save,
-                 " that ", save_record_name, " is of; move it away");
+            fail(errc::corrupt_file, path, ": ", file.name, " does not belong to the save ",
+                 record.save, " of ", save_record_name, "; move it away");
         if (ids[i] != record.save)
             fail(errc::corrupt_file, path, ": ", file.name, " belongs to ",
-                 ids[i].empty() ? "no save" : "the save " + ids[i], ", and ", save_record_name,
-                 " to the save ", record.save);
+                 ids[i].empty() ? "no save" : "the save " + ids[i], ", but ", save_record_name,
+                 " belongs to the save ", record.save);
         if (file.bytes != match->second->bytes)
-            fail(errc::corrupt_file, path, ": ", file.name, " has ", file.bytes, " bytes, and had ",
+            fail(errc::corrupt_file, path, ": ", file.name, " has ", file.bytes, " bytes, but had ",
                  match->second->bytes, " when it was saved");
         if (file.header_digest != match->second->header_digest)
             fail(errc::corrupt_file, path, ": the header of ", file.name,
-                 " was changed: its digest is ", hex_text(file.header_digest), ", and was ",
+                 " was changed: its digest is ", hex_text(file.header_digest), ", but was ",
                  hex_text(match->second->header_digest), " when it was saved");
         recorded.erase(match);
     }
     if (!recorded.empty())
-        fail(errc::missing_file, path, ": ", recorded.begin()->first, " is missing, which ",
-             save_record_name, " lists");
+        fail(errc::missing_file, path, ": ", recorded.begin()->first, " is missing, but ",
+             save_record_name, " lists it");
 }
 
 } // namespace reshard::detail

@@ -103,7 +103,7 @@ RESHARD_DECL void check_numbers(std::map<std::string, double> const& numbers) {
     for (auto const& [name, value] : numbers)
         if (name.empty() || find_invalid_utf8(name) != name.size())
             fail(errc::usage, "a number of a save has the name '", name, "', which is ",
-                 name.empty() ? "empty" : "not UTF-8", "; give it another one");
+                 name.empty() ? "empty" : "not UTF-8", "; give it another name");
 }
 
 inline std::string json_of(save_facts const& facts) {

@@ -104,8 +104,8 @@ private:
         auto const position = std::ranges::find(ranks, reported);
         if (position == ranks.end())
             fail(errc::usage, "write_options.writer gives rank ", reported, " for '", key,
-                 "', which does not hold this shard; rank ", ranks.front(), " does, and ",
-                 ranks.size() - 1, " more");
+                 "', which does not hold this shard; rank ", ranks.front(), " does (and ",
+                 ranks.size() - 1, " more)");
         return (*current_choice.replicas)[static_cast<std::size_t>(position - ranks.begin())];
     }
 
@@ -162,10 +162,10 @@ RESHARD_DECL layout with_separate_blocks(layout target, std::string_view format)
         index_t const blocks = count_blocks(listed(target.spread_of(tensor)));
         if (blocks > most_written_blocks)
             fail(errc::unsupported, "'", tensor.key, "': the layout cuts it into ", blocks,
-                 " blocks, and ", format, " would have each as a shard, at most ",
+                 " blocks, but ", format, " stores each block as a shard, at most ",
                  most_written_blocks,
-                 " of a tensor; give a layout of rows or columns, or write sharded_safetensors, "
-                 "which has one array for each rank");
+                 " for each tensor; give a layout of rows or columns, or write "
+                 "sharded_safetensors, which stores one array for each rank");
     }
     for (tensor_spread& spread : target.spreads)
         if (spread.view().have_cycles())

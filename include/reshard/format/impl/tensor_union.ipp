@@ -105,7 +105,7 @@ private:
             return;
         checkpoint_tensor const& tensor = tensors_[number];
         refuse(key, tensor.is_read() ? tensor.shards.front().file : stated_by_[number], file,
-               "it is in both, and no metadata says that these are shards");
+               "it is in both, but no metadata says that these are shards");
     }
 
     /// The index of the tensor with that key, or the number of tensors. In the first file, no key

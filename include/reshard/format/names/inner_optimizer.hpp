@@ -49,13 +49,13 @@ constexpr auto& unwrap_optimizer(T& optimizer) {
             return unwrap_optimizer(traits::inner(optimizer));
         } else {
             static_assert(std::convertible_to<decltype(traits::inner(optimizer)), T*>,
-                          "optimizers that are wrapped by a pointer have one type");
+                          "optimizers that wrap each other by pointers must have the same type");
             constexpr int most = 64;
             T* at = &optimizer;
             for (int depth = 0; T* const next = traits::inner(*at); ++depth, at = next)
                 if (depth == most)
                     fail(errc::usage, "more than ", most,
-                         " optimizers wrap each other; one wraps itself");
+                         " optimizers wrap each other; does one wrap itself?");
             return *at;
         }
     }

@@ -70,8 +70,9 @@ program_by_names(vector<std::string> const& tables,
 
 namespace reshard::detail {
 
-/// Says which tables would find keys that are not stored: `'a/b' by the names of 'separators'`, and
-/// the number of other keys. Empty if no table finds any.
+/// Says which tables would find keys that are not stored:
+/// `'a.b' is called 'a/b' in the name table 'separators'`, and the number of other keys. Empty if
+/// no table finds any.
 RESHARD_DECL std::string hint_of_names(vector<std::string> const& wanted, catalog const& stored);
 
 inline constexpr std::string_view master_suffix = "_fp32_master";

@@ -18,7 +18,7 @@
 #include <utility>
 
 /// \file
-/// Arrays of NumPy in files: `.npy` has one array, and `.npz` is an archive of several.
+/// NumPy arrays in files: `.npy` has one array, and `.npz` is an archive of several.
 
 namespace reshard::detail {
 

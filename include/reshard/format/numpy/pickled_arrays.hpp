@@ -17,11 +17,11 @@
 #include <string>
 
 /// \file
-/// Arrays of NumPy in a pickle. The elements are in the file, between the opcodes.
+/// NumPy arrays in a pickle. The elements are in the file, between the opcodes.
 
 namespace reshard::detail {
 
-/// Arrays of NumPy in a pickle.
+/// NumPy arrays in a pickle.
 class pickled_arrays {
 public:
     /// \param encoded receives bytes that are stored as texts; if it is null, such bytes are
@@ -34,7 +34,7 @@ public:
         return is_reconstructed(value) || is_of_buffer(value);
     }
 
-    /// The same number for values that are the same array of NumPy, under any names. Different
+    /// The same number for values that are the same NumPy array, under any names. Different
     /// arrays may share bytes, because Python has only one bytes object for each one-byte value.
     ///
     /// \pre `is_array(value)`
@@ -78,7 +78,7 @@ private:
                                            pickle_value array, std::string const& noun) const {
         auto const elements = values_.elements(parts, noun);
         if (elements.size() != count)
-            values_.refuse(noun, array, "an array of NumPy");
+            values_.refuse(noun, array, "a NumPy array");
         return elements;
     }
 
@@ -87,7 +87,7 @@ private:
         pickle_object const& object = values_.object(dtype, noun);
         auto const arguments = values_.elements(object.arguments, noun);
         if (arguments.empty())
-            values_.refuse(noun, dtype, "a type of elements");
+            values_.refuse(noun, dtype, "a data type");
         std::string const name(values_.text(arguments[0], noun));
         std::string order = "|";
         if (object.state.type == pickle_value::kind::tuple && object.state.count > 1)
@@ -96,8 +96,8 @@ private:
             return data_type::bf16;
         auto const match = npy_data_type(order + name);
         if (!match)
-            fail(errc::unsupported, values_.file(), ": ", noun, ": elements of '", order, name,
-                 "' are not read");
+            fail(errc::unsupported, values_.file(), ": ", noun, ": elements of type '", order, name,
+                 "' are not supported");
         return *match;
     }
 
@@ -125,7 +125,7 @@ private:
             is_empty ? byte_run{} : values_.bytes(bytes, noun + ": the elements");
         if (there.size() != needed)
             fail(errc::corrupt_file, values_.file(), ": ", noun, ": its shape and type need ",
-                 needed, " bytes, and ", there.size(), " are present");
+                 needed, " bytes, but ", there.size(), " are present");
         return there.begin;
     }
 
@@ -134,7 +134,7 @@ private:
         auto const parts = parts_of(values_.object(encoded, noun).arguments, 2, encoded, noun);
         if (!encoded_)
             fail(errc::unsupported, values_.file(), ": ", noun,
-                 ": its elements are text, in the encoding of protocol 2; save it with protocol 4");
+                 ": its elements are encoded as text, as protocol 2 does; save it with protocol 4");
         if (values_.text(parts[1], noun) != "latin1")
             values_.refuse(noun + ": the encoding of its elements", parts[1], "'latin1'");
         return encoded_->add(values_, parts[0], needed, noun);

@@ -28,9 +28,9 @@ find_paddle_metadata(file_store const& files, std::filesystem::path const& direc
 /// Opens the Flex Checkpoint of that metadata file. Its tensors are in pickles (`0_0.distcp`) or in
 /// safetensors files. Of the latter, only the lengths are checked.
 ///
-/// \throws error with errc::corrupt_file for metadata that contradict themselves;
+/// \throws error with errc::corrupt_file for metadata that contradicts itself;
 ///         errc::missing_file for a file that does not exist; errc::unsupported for contents that
-///         metadata of Paddle 3 do not have
+///         metadata of Paddle 3 does not have
 /// \par Source paddle.distributed.flex_checkpoint of Paddle 3.3; there any pickle is executed
 RESHARD_DECL opened_checkpoint open_paddle_flex(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& metadata);

@@ -238,7 +238,7 @@ public:
     RESHARD_DECL pickle_value member(pickle_value object, std::string_view name,
                                      std::string_view noun) const;
 
-    /// Describes a value for messages: "the text 'abc'".
+    /// Describes a value for messages: "the string 'abc'".
     RESHARD_DECL std::string described(pickle_value value) const;
 
     /// Throws an error that says that `noun` is `value`, and which value was expected.

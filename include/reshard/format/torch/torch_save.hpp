@@ -51,7 +51,7 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
 
 /// The text of a value, similar to Python's. Equal values have equal texts, however they were
 /// pickled. Dicts and sets are sorted by the texts of their elements. Ordered dicts are written as
-/// dicts, frozen sets as sets, and bytearrays as bytes. Tensors and arrays of NumPy are written
+/// dicts, frozen sets as sets, and bytearrays as bytes. Tensors and NumPy arrays are written
 /// with their elements, regardless of the function that pickled them. Names have the form of
 /// Python 3 and the newest NumPy.
 ///

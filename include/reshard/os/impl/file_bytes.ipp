@@ -33,13 +33,12 @@ RESHARD_DECL void check_parent(std::filesystem::path const& path) {
     if (parent.empty() || std::filesystem::is_directory(parent, ignored))
         return;
     fail(errc::io, path.string(), ": ", parent.string(), ", its parent directory, ",
-         std::filesystem::exists(parent, ignored) ? "is none" : "does not exist");
+         std::filesystem::exists(parent, ignored) ? "is not a directory" : "does not exist");
 }
 
 RESHARD_DECL void check_meeting_path(std::filesystem::path const& path, std::string_view noun) {
     if (path.empty())
-        fail(errc::usage, "the path of ", noun,
-             " is empty; give both programs the same path of a file");
+        fail(errc::usage, "the path of ", noun, " is empty; give both programs the same file path");
     check_parent(path);
 }
 
@@ -61,7 +60,7 @@ RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> 
                            static_cast<off_t>(position));
         });
         if (count < 0)
-            fail_io(path_, "cannot be read from byte " + std::to_string(position) + " on");
+            fail_io(path_, "cannot be read from byte " + std::to_string(position) + " onwards");
         if (count == 0) {
             // Another process may have read the rest: this read may begin after the end of the
             // file.
@@ -270,7 +269,7 @@ RESHARD_DECL void output_file::write(std::uint64_t position, std::span<std::byte
         });
         if (count <= 0)
             fail_io(path_,
-                    "cannot be written from byte " + std::to_string(position) + " on, " +
+                    "cannot be written from byte " + std::to_string(position) + " onwards, " +
                         std::to_string(bytes.size()) + " bytes",
                     count == 0 ? ENOSPC : errno);
         position += static_cast<std::uint64_t>(count);

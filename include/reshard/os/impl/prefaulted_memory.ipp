@@ -27,7 +27,7 @@ RESHARD_DECL private_mapping::private_mapping(std::size_t bytes, bool huge)
     whole_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (whole_ == MAP_FAILED)
         fail(errc::io, bytes,
-             " bytes of memory are refused: ", std::generic_category().message(errno),
+             " bytes of memory cannot be allocated: ", std::generic_category().message(errno),
              "; ask for less on this rank");
     first_ = whole_;
     std::size_t space = bytes_;

@@ -66,7 +66,7 @@ RESHARD_DECL process_mark this_process() {
 RESHARD_DECL std::uint64_t new_token() {
     std::uint64_t token = 0;
     if (::getentropy(&token, sizeof token) != 0)
-        fail(errc::unsupported, "this system gives no random numbers (error ", errno, ")");
+        fail(errc::unsupported, "this system does not provide random numbers (error ", errno, ")");
     return std::max<std::uint64_t>(token, 1);
 }
 

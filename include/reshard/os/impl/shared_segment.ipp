@@ -88,7 +88,8 @@ RESHARD_DECL shared_segment shared_segment::open_as(segment_address const& addre
         fail_io("the shared segment " + address.path + " cannot be opened");
     struct stat const status = opened.status();
     if (status.st_dev != address.device || status.st_ino != address.file || status.st_size != bytes)
-        fail(errc::io, address.path, " is another file on this rank than on the one that made it");
+        fail(errc::io, address.path,
+             " is not the same file on this rank as on the rank that created it");
     opened.map(bytes, protection);
     opened.seal();
     return opened;
@@ -143,7 +144,7 @@ RESHARD_DECL void shared_segment::set_address(segment_kind kind) {
 RESHARD_DECL struct stat shared_segment::status() const {
     struct stat status = {};
     if (::fstat(file_.number(), &status) != 0)
-        fail_io("a shared segment");
+        fail_io("a shared segment cannot be examined");
     return status;
 }
 

@@ -18,11 +18,12 @@ RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view c
     index_vector const expected = local_shape(shard);
     if (expected.size() != elements.shape.size() || expected.size() != elements.strides.size())
         fail(errc::shape_mismatch, "'", shard.key, "': a shard of shape ", expected,
-             " in a tensor of shape ", elements.shape, " with strides ", elements.strides);
+             " does not fit a tensor of shape ", elements.shape, " with strides ",
+             elements.strides);
     for (std::size_t axis = 0; axis < expected.size(); ++axis)
         if (expected[axis] != elements.shape[axis])
             fail(errc::shape_mismatch, "'", shard.key, "': axis ", axis, ": a shard of extent ",
-                 expected[axis], " in a tensor of extent ", elements.shape[axis]);
+                 expected[axis], " does not fit a tensor of extent ", elements.shape[axis]);
 }
 
 /// The axis along which several shards fill an array one after the other. It is the first axis
@@ -52,7 +53,7 @@ inline void check_stacked(vector<shard_descriptor> const& shards, std::size_t al
         if (expected[axis] != shape[axis])
             fail(errc::shape_mismatch, "'", shards.front().key, "': axis ", axis, ": ",
                  detail::counted(shards.size(), "shard"), " of extent ", expected[axis],
-                 " together in a tensor of extent ", shape[axis]);
+                 " together do not fit a tensor of extent ", shape[axis]);
     }
 }
 
@@ -61,7 +62,7 @@ inline void check_none(std::string_view key, index_t rank, const_tensor_view con
     for (std::size_t axis = 0; axis < local.shape.size(); ++axis)
         if (element_count(local.shape) > 0)
             fail(errc::shape_mismatch, "'", key, "': axis ", axis, ": a tensor of extent ",
-                 local.shape[axis], " on rank ", rank, ", to which the layout assigns 0 elements");
+                 local.shape[axis], " on rank ", rank, ", but the layout assigns it 0 elements");
 }
 
 RESHARD_DECL vector<placed_shard> placed_shards(std::string_view key, layout const& layout,

@@ -121,7 +121,7 @@ private:
             result_.warnings.push_back(
                 words(values_->file(), ": planner_data lists ",
                       first_and_more(words("'", lost.front(), "'"), lost.size()),
-                      ", and state_dict_metadata does not: not all of the save is here"));
+                      ", but state_dict_metadata does not: the save is incomplete"));
     }
 
     /// Reads the flattened tensors of Megatron-Core before 0.14, whose shapes are in `mcore_data`.
@@ -187,8 +187,8 @@ private:
         if (value.type == kind::object &&
             !values_->is_made_by(value,
                                  "torch.distributed.checkpoint.metadata.TensorStorageMetadata"))
-            fail(errc::unsupported, values_->file(), ": ", noun, ": its metadata are ",
-                 values_->described(value), ", which are not read");
+            fail(errc::unsupported, values_->file(), ": ", noun, ": its metadata is ",
+                 values_->described(value), ", which is not supported");
         tensor.dtype = dtype_in(*values_, values_->member(value, "properties", noun), noun);
         tensor.shape = torch_extents(*values_, values_->member(value, "size", noun), noun);
         for (pickle_value const chunk :
@@ -213,7 +213,7 @@ private:
                 values_->text(values_->member(index, "fqn", "a key of storage_data"), "fqn");
             auto const match = keys_.find(key, [&](std::uint32_t n) { return names_[n]; });
             if (!match)
-                refuse("'", key, "' is in storage_data, and not in state_dict_metadata");
+                refuse("'", key, "' is in storage_data but not in state_dict_metadata");
             place(entries_[*match], index, pairs[i].value);
         }
     }
@@ -237,7 +237,7 @@ private:
         auto const begin = count_in(info, "offset", named);
         auto const length = count_in(info, "length", named);
         if (begin > std::numeric_limits<std::uint64_t>::max() - length)
-            refuse(named, ": ", length, " bytes from ", begin, " on");
+            refuse(named, ": ", length, " bytes at offset ", begin, " exceed 64 bits");
         byte_run const bytes{begin, begin + length};
         item_files_.check_inside(file, bytes, named);
         if (item.is_object)
@@ -254,9 +254,9 @@ private:
 
     void place_object(checkpoint_object& object, std::size_t file, byte_run bytes) const {
         if (object.bytes.size() > 0)
-            refuse("object '", object.key, "' is twice in storage_data");
+            refuse("object '", object.key, "' occurs twice in storage_data");
         if (bytes.size() == 0)
-            refuse("object '", object.key, "' is said to have no bytes");
+            refuse("object '", object.key, "' has no bytes in storage_data");
         object.file = static_cast<holder_t>(file);
         object.bytes = bytes;
     }
@@ -301,7 +301,7 @@ private:
         });
         if (match == shards.end())
             refuse(noun, ": storage_data has a shard at ", at,
-                   ", and state_dict_metadata has none");
+                   ", but state_dict_metadata does not");
         return static_cast<std::uint32_t>(match - shards.begin());
     }
 
@@ -310,10 +310,10 @@ private:
             for (checkpoint_shard const& shard : tensor.shards)
                 if (shard.file == unplaced)
                     refuse("tensor '", tensor.key, "': the shard at ", shard.region.offset,
-                           " is in no file of storage_data");
+                           " is missing from storage_data");
         for (checkpoint_object const& object : result_.objects)
             if (object.bytes.size() == 0)
-                refuse("object '", object.key, "' is in no file of storage_data");
+                refuse("object '", object.key, "' is missing from storage_data");
     }
 
     /// Gives each shard its position in a shown file, which has only shards.
@@ -353,7 +353,7 @@ private:
         });
         if (item.bytes.size() < bytes)
             refuse("tensor '", tensor.key, "': the shard ", shape, " of ", tensor.dtype, " at ",
-                   index_vector(shard.region.offset), " has ", bytes, " bytes, and its item in ",
+                   index_vector(shard.region.offset), " has ", bytes, " bytes, but its item in ",
                    real.name, " has ", item.bytes.size());
         if (item.bytes.size() == bytes)
             real.keys.emplace(real.items.size(), tensor.key);

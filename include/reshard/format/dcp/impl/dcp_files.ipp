@@ -40,7 +40,7 @@ public:
         std::filesystem::path const path = directory_ / name;
         if (files_.find(path) != file_store::kind::file)
             fail(errc::missing_file, path.string(), ": no such file, but ", metadata,
-                 " says that it has ", noun);
+                 " says that it contains ", noun);
         found_.push_back({path, files_.open(path)->facts().bytes, 0});
         return numbers_.emplace(name, found_.size() - 1).first->second;
     }
@@ -49,8 +49,8 @@ public:
     void check_inside(std::size_t file, byte_run bytes, std::string const& noun) const {
         if (bytes.end > found_[file].bytes)
             fail(errc::corrupt_file, found_[file].path.string(), ": ", noun, " ends at byte ",
-                 bytes.end, ", and the file has ", found_[file].bytes,
-                 "; was it cut short when it was copied?");
+                 bytes.end, ", but the file has ", found_[file].bytes,
+                 " bytes; was it cut short when it was copied?");
     }
 
 private:
@@ -89,7 +89,8 @@ inline void make_flat(checkpoint_tensor& tensor, index_vector const& shape,
         index_vector offset = shape;
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             if (shard.region.shape[axis] != 1)
-                fail(errc::corrupt_file, noun, ": a shard of several blocks, ", shard.region.shape);
+                fail(errc::corrupt_file, noun,
+                     ": a shard has more than one block: ", shard.region.shape);
             offset[axis] = shard.region.offset[axis] * block[axis];
         }
         shard.region = {offset, block};

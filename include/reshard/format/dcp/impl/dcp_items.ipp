@@ -39,12 +39,13 @@ inline data_type dtype_in(pickle const& values, pickle_value properties, std::st
     bool const is_dict = state.type == pickle_value::kind::dict;
     auto const parts = is_dict ? std::span<pickle_value const>() : values.elements(state, noun);
     if (!is_dict && parts.empty())
-        fail(errc::corrupt_file, values.file(), ": ", noun, ": no properties");
+        fail(errc::corrupt_file, values.file(), ": ", noun, ": it has no properties");
     pickle_value const type = is_dict ? values.at(state, "dtype", noun) : parts.front();
     std::string_view const name = values.global(type, noun + ": the data type");
     auto const dtype = name.starts_with("torch.") ? torch_data_type(name.substr(6)) : std::nullopt;
     if (!dtype)
-        fail(errc::unsupported, values.file(), ": ", noun, ": elements of ", name, " are not read");
+        fail(errc::unsupported, values.file(), ": ", noun, ": elements of type ", name,
+             " are not supported");
     return *dtype;
 }
 
@@ -52,13 +53,13 @@ inline data_type dtype_in(pickle const& values, pickle_value properties, std::st
 inline void check_in_tensor(packed_vector const& shape, packed_box const& region,
                             std::string const& noun) {
     if (region.offset.size() != shape.size() || region.shape.size() != shape.size())
-        fail(errc::corrupt_file, noun, ": a shard of ", counted(region.shape.size(), "axis"),
-             " in a tensor of ", shape.size());
+        fail(errc::corrupt_file, noun, ": a shard has ", counted(region.shape.size(), "axis"),
+             ", but its tensor has ", shape.size());
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         if (region.shape[axis] > shape[axis] ||
             region.offset[axis] > shape[axis] - region.shape[axis])
             fail(errc::corrupt_file, noun, ": axis ", axis, ": a shard of ", region.shape[axis],
-                 " from ", region.offset[axis], " on exceeds the extent ", shape[axis]);
+                 " elements at offset ", region.offset[axis], " exceeds the extent ", shape[axis]);
 }
 
 /// The only tensor in an item that torch.save wrote.
@@ -76,7 +77,7 @@ inline file_tensor tensor_of_archive(file_store::file const& file, std::string c
 /// `file`.
 inline file_tensor tensor_of_safetensors(file_store::file const& file, std::string const& name,
                                          std::uint64_t begin, std::string const& key) {
-    std::string const noun = words(name, ": the tensors from byte ", begin, " on");
+    std::string const noun = words(name, ": the tensors from byte ", begin, " onwards");
     byte_run const where{begin, file.facts().bytes};
     open_file part{std::make_unique<file_range>(file, where), where.size()};
     safetensors_header const header = read_safetensors_header(part, noun, {});
@@ -161,7 +162,7 @@ RESHARD_DECL strided_bytes dcp_file::find(file_store::file const& opened,
         return {there.elements.begin, {1}};
     if (there.dtype != expected.dtype || there.shape != index_vector(expected.shape))
         fail(errc::corrupt_file, name, ": the item at byte ", items[number].begin, " has ",
-             there.dtype, " ", there.shape, ", and ", dcp_metadata_name, " says ", expected.dtype,
+             there.dtype, " ", there.shape, ", but ", dcp_metadata_name, " says ", expected.dtype,
              " ", index_vector(expected.shape));
     return there.elements;
 }

@@ -108,9 +108,10 @@ private:
         std::set<std::string> offsets;
         for (checkpoint_shard const& shard : tensor.shards)
             if (!offsets.insert(to_string(index_vector(shard.region.offset))).second)
-                fail(errc::unsupported, "'", tensor.key, "': two unequal shards begin at ",
+                fail(errc::unsupported, "'", tensor.key, "': two different shards begin at ",
                      index_vector(shard.region.offset),
-                     ", by which torch finds a shard; give a layout without shards that overlap");
+                     ", but torch finds a shard by its offset; give a layout without overlapping "
+                     "shards");
     }
 
     std::string metadata_text() const {

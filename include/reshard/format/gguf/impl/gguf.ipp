@@ -104,14 +104,14 @@ private:
         std::string magic;
         input_.append(magic, 4);
         if (magic != "GGUF")
-            fail(errc::corrupt_file, name_, ": does not begin as a GGUF file does");
+            fail(errc::corrupt_file, name_, ": does not begin like a GGUF file");
         version_ = input_.number(4);
         if (version_ == 0x02000000 || version_ == 0x03000000)
             fail(errc::unsupported, name_,
-                 ": its numbers are big-endian, and only little-endian ones are read");
+                 ": its numbers are big-endian, but only little-endian ones are supported");
         if (version_ != 2 && version_ != 3)
-            fail(errc::unsupported, name_, ": is of version ", version_,
-                 "; versions 2 and 3 are read");
+            fail(errc::unsupported, name_, ": has version ", version_,
+                 "; only versions 2 and 3 are supported");
         tensor_count_ = input_.number(8);
         value_count_ = input_.number(8);
     }
@@ -173,25 +173,27 @@ private:
     std::uint64_t value_type_in() {
         std::uint64_t const type = input_.number(4);
         if (type >= value_types)
-            refuse(words("a value of type ", type, ", which is not known"), errc::unsupported);
+            refuse(words("a value has type ", type, ", which is unknown"), errc::unsupported);
         return type;
     }
 
     std::uint64_t checked_alignment(std::uint64_t alignment) const {
         if (!std::has_single_bit(alignment) || alignment > (1u << 20))
-            refuse(words("general.alignment is ", alignment, ", and should be a power of two"));
+            refuse(words("general.alignment is ", alignment,
+                         ", but must be a power of two, at most 2^20"));
         return alignment;
     }
 
     void skip_array(int depth) {
         if (depth > 8)
-            refuse("a list in a list in a list, and deeper");
+            refuse("lists are nested too deeply");
         std::uint64_t const type = value_type_in();
         std::uint64_t const count = input_.number(8);
         if (type != string && type != array) {
             std::size_t const bytes = bytes_of(type);
             if (count > bytes_ / bytes)
-                refuse(words("a list of ", count, " numbers, in a file of ", bytes_, " bytes"));
+                refuse(words("a list claims ", count, " numbers, but the file has ", bytes_,
+                             " bytes"));
             input_.skip(count * bytes);
         } else
             for (std::uint64_t i = 0; i < count; ++i)
@@ -207,7 +209,7 @@ private:
         std::uint64_t const ndim = input_.number(4);
         if (ndim > max_ndim)
             refuse(words("tensor '", current_entry.name, "' has ", ndim, " axes; at most ",
-                         max_ndim, " are possible"),
+                         max_ndim, " are supported"),
                    errc::limit_exceeded);
         std::uint64_t extents[max_ndim] = {};
         for (std::uint64_t axis = 0; axis < ndim; ++axis)
@@ -215,7 +217,7 @@ private:
         for (std::uint64_t axis = ndim; axis-- > 0;) {
             if (extents[axis] > static_cast<std::uint64_t>(std::numeric_limits<index_t>::max()))
                 refuse(words("tensor '", current_entry.name, "': axis ", ndim - 1 - axis, " has ",
-                             extents[axis], " elements"));
+                             extents[axis], " elements; at most 2^63 - 1 are supported"));
             current_entry.shape.push_back(static_cast<index_t>(extents[axis]));
         }
         current_entry.type = type_of(input_.number(4));
@@ -233,9 +235,9 @@ private:
 
     static std::string why_unread(entry const& current_entry) {
         if (current_entry.type.name.empty())
-            return words("it has the type ", current_entry.type.number, ", which is not known");
-        return words("it is of the quantised type ", current_entry.type.name,
-                     ", which is not read; convert from the model before it was quantised");
+            return words("it has the type ", current_entry.type.number, ", which is unknown");
+        return words("it has the quantised type ", current_entry.type.name,
+                     ", which is not supported; convert the model from before it was quantised");
     }
 
     void add_tensors() {
@@ -268,12 +270,12 @@ private:
             std::uint64_t const least = bytes.value_or(0);
             if (data > bytes_ || element->offset > bytes_ - data ||
                 least > bytes_ - data - element->offset)
-                fail(errc::corrupt_file, noun, least, " bytes from ", element->offset,
-                     " of the data on, which begin at ", data, ", exceed the file of ", bytes_,
-                     "; was it cut short?");
+                fail(errc::corrupt_file, noun, least, " bytes at offset ", element->offset,
+                     " of the data, which begins at byte ", data, ", exceed the file of ", bytes_,
+                     " bytes; was it cut short?");
             if (element->offset != next.value_or(aligned(element->offset)))
                 fail(errc::corrupt_file, noun, "begins at byte ", element->offset,
-                     " of the data, and the tensors before it end at ",
+                     " of the data, but the tensors before it end at ",
                      next.value_or(aligned(element->offset)));
             next.reset();
             if (!bytes)
@@ -309,8 +311,8 @@ private:
         std::string bytes(static_cast<std::size_t>(end - begin), ' ');
         file_.read(begin, std::as_writable_bytes(std::span(bytes)));
         if (std::size_t const index = bytes.find_first_not_of('\0'); index != bytes.npos)
-            fail(errc::corrupt_file, noun, "ends at byte ", begin, ", and byte ", begin + index,
-                 " after it is not padding; was the file damaged?");
+            fail(errc::corrupt_file, noun, "ends at byte ", begin, ", but byte ", begin + index,
+                 " after it is not padding; is the file damaged?");
     }
 
     file_store::file const& file_;

@@ -29,12 +29,12 @@ public:
 
     void add(gguf_reader const& part, std::string const& file) {
         if (part.files() > 1 && part.files() != parts_)
-            fail(errc::missing_file, file, ": is one of ", part.files(), " files, and ",
+            fail(errc::missing_file, file, ": is one of ", part.files(), " files, but ",
                  counted(parts_, "file"), " of the model ", parts_ == 1 ? "is" : "are",
-                 " there, by their names; give a directory with all of them, named as "
+                 " here, judging by their names; give a directory with all files, named like "
                  "m-00001-of-00003.gguf");
         if (parts_ > 1 && part.number() && *part.number() != added_)
-            fail(errc::corrupt_file, file, ": its metadata state part ", *part.number() + 1, " of ",
+            fail(errc::corrupt_file, file, ": its metadata says part ", *part.number() + 1, " of ",
                  parts_, ", but its name says part ", added_ + 1);
         ++added_;
         tensors_ += part.tensors();
@@ -45,7 +45,7 @@ public:
     void check_complete(std::string const& path) const {
         if (parts_ > 1 && wanted_ && *wanted_ != tensors_)
             fail(errc::corrupt_file, path, ": the files have ", counted(tensors_, "tensor"),
-                 ", and their headers (split.tensors.count) say ", *wanted_);
+                 ", but their headers (split.tensors.count) say ", *wanted_);
     }
 
 private:
@@ -101,7 +101,7 @@ inline vector<std::filesystem::path> gguf_parts(file_store const& files,
             std::string(count.size() - std::min(count.size(), digits.size()), '0') + digits;
         parts.push_back(path.parent_path() / (stem + "-" + number + "-of-" + count + ".gguf"));
         if (files.find(parts.back()) != file_store::kind::file)
-            fail(errc::missing_file, path.string(), ": is one of ", total, " files, and ",
+            fail(errc::missing_file, path.string(), ": is one of ", total, " files, but ",
                  parts.back().string(), " is missing");
     }
     return parts;
@@ -130,7 +130,7 @@ RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store co
         if (std::ranges::find(parts, path) == parts.end())
             fail(errc::unsupported, directory.string(), ": ",
                  gguf_files.front().filename().string(), " and ", path.filename().string(),
-                 " are separate models, by their names; give the one that is wanted");
+                 " are separate models, judging by their names; give one of them");
     return open_gguf_files(std::move(files), directory, parts);
 }
 

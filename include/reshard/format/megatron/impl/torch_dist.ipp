@@ -29,10 +29,11 @@ inline std::string checked_version(file_store const& files, std::filesystem::pat
     std::string const backend = root.at("sharded_backend").text();
     if (backend != "torch_dist")
         fail(errc::unsupported, name, ": was written as '", backend,
-             "', and only 'torch_dist' is read; convert it in Megatron-Core first");
+             "', but only 'torch_dist' is supported; convert it with Megatron-Core first");
     index_t const version = root.at("sharded_backend_version").count();
     if (version != 1)
-        fail(errc::unsupported, name, ": is of version ", version, " of torch_dist, and 1 is read");
+        fail(errc::unsupported, name, ": has version ", version,
+             " of torch_dist; only version 1 is supported");
     return std::to_string(version);
 }
 
@@ -61,7 +62,7 @@ inline void append(opened_checkpoint& checkpoint, opened_checkpoint more) {
     auto const twice = std::ranges::adjacent_find(first.tensors, {}, &checkpoint_tensor::key);
     if (twice != first.tensors.end())
         fail(errc::corrupt_file, first.path.string(), ": tensor '", twice->key,
-             "' is sharded, and common to all ranks as well");
+             "' is both sharded and common to all ranks");
     checkpoint.files = std::move(more.files);
     checkpoint.read_objects = [sharded = std::move(checkpoint.read_objects),
                                common = std::move(more.read_objects)](key_set const& keys) {
@@ -116,8 +117,8 @@ RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const>
     else if (!has_common_state(checkpoint.metadata))
         checkpoint.metadata.warnings.push_back(
             directory.string() + ": " + std::string(megatron_common_name) +
-            " is missing, which has the values that all ranks share (args, "
-            "iteration); was it lost, or the save not finished?");
+            " is missing; it has the values that all ranks share (args, iteration): was it lost, "
+            "or was the save not finished?");
     return checkpoint;
 }
 

@@ -25,7 +25,7 @@ RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view 
         index_t number = 0;
         if (std::from_chars(remainder.data(), remainder.data() + digits, number).ec != std::errc())
             fail(errc::overflow, "'", name, "': the number ", remainder.substr(0, digits),
-                 " does not fit 64 bits");
+                 " does not fit in 64 bits");
         return model::numbered_name{name.substr(0, at + before.size()), number,
                                     remainder.substr(digits)};
     }

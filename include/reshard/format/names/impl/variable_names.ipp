@@ -18,7 +18,7 @@ RESHARD_DECL void define_renamed(mapping& program, vector<renamed_key> const& re
     for (renamed_key const& each : renamed) {
         catalog_entry const* const entry = stored.find(each.stored);
         if (!entry)
-            fail(errc::unknown_key, "'", each.wanted, "' is to be '", each.stored,
+            fail(errc::unknown_key, "'", each.wanted, "' should be read from '", each.stored,
                  "', which the source does not have");
         program.define(each.wanted, program.source(entry->key, entry->shape, entry->dtype));
     }
@@ -91,7 +91,7 @@ RESHARD_DECL std::string hint_of_names(vector<std::string> const& wanted, catalo
         auto const renamed = renamed_by(table, wanted, stored);
         if (!renamed.empty())
             hint += std::string(hint.empty() ? "" : ", ") + "'" + renamed.front().wanted +
-                    "' is '" + renamed.front().stored + "' by the names of '" +
+                    "' is called '" + renamed.front().stored + "' in the name table '" +
                     std::string(table.name) + "'" + and_more_keys(renamed.size());
     }
     return hint;
@@ -104,7 +104,8 @@ namespace reshard::model {
 RESHARD_DECL vector<name_table> const& name_tables() {
     static vector<name_table> const tables = {
         {"master-weights",
-         "w.w_0, w_fp32_master_0, w_fp32_master, master_weights.w, and the last as second segment",
+         "w.w_0, w_fp32_master_0, w_fp32_master, master_weights.w, and master_weights as the "
+         "second segment",
          detail::other_masters},
         {"slices", "slice@w of ZeRO-3, and w", detail::other_slices},
         {"separators", "a/b, and a.b", detail::other_separators},
@@ -121,7 +122,7 @@ RESHARD_DECL name_table const& find_name_table(std::string_view name) {
     for (name_table const& table : name_tables())
         known_names += (known_names.empty() ? "" : ", ") + std::string(table.name);
     fail(errc::usage, "unknown table of names '", name, "'",
-         detail::did_you_mean(name, name_tables(), &name_table::name), "; the tables are ",
+         detail::did_you_mean(name, name_tables(), &name_table::name), "; choose one of ",
          known_names);
 }
 
@@ -256,7 +257,7 @@ RESHARD_DECL std::string key_of_variable(std::string_view name, variable_keys co
     auto const match = parameters.find(variable.parameter);
     if (match == parameters.end())
         fail(errc::unknown_key, "the variable '", name, "' belongs to '", variable.parameter,
-             "', and no parameter has this name");
+             "', but no parameter has this name");
     return match->second + variable.suffix;
 }
 

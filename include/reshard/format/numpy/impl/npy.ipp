@@ -40,11 +40,11 @@ RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr) {
 /// Advice for elements whose size is stated in the file, but not their type.
 inline std::string_view untyped_advice(std::string_view descr) {
     std::string_view const kind = descr.substr(std::min<std::size_t>(1, descr.size()));
-    return kind == "V2" ? ": NumPy writes bfloat16 in this way, without its name; save it as "
-                          "float32 (`array.astype('float32')`), or in safetensors"
+    return kind == "V2" ? ": NumPy writes bfloat16 this way, without its name; save it as float32 "
+                          "(`array.astype('float32')`), or as safetensors"
            : kind == "V1"
-               ? ": NumPy writes 8-bit floating-point types in this way, without their names; save "
-                 "them as float32 (`array.astype('float32')`), or in safetensors"
+               ? ": NumPy writes 8-bit floating-point types this way, without their names; save "
+                 "them as float32 (`array.astype('float32')`), or as safetensors"
                : "";
 }
 
@@ -55,9 +55,9 @@ inline std::string_view untyped_advice(std::string_view descr) {
 inline file_tensor tensor_of(npy_array const& array, std::string const& noun) {
     auto const dtype = npy_data_type(array.descr);
     if (!dtype && array.descr.starts_with('['))
-        fail(errc::unsupported, noun, ": elements that are structures are not read");
+        fail(errc::unsupported, noun, ": structured elements are not supported");
     if (!dtype)
-        fail(errc::unsupported, noun, ": elements of '", array.descr, "' are not read",
+        fail(errc::unsupported, noun, ": elements of type '", array.descr, "' are not supported",
              untyped_advice(array.descr));
     std::uint64_t const bytes = byte_count_of(array.shape, *dtype, [&] { return noun + ": "; });
     check_npy_bytes(array, bytes, std::string(name(*dtype)), noun);
@@ -111,7 +111,7 @@ inline std::string why_too_empty(npy_texts const& texts) {
     for (index_t const extent : texts.array.shape)
         if (lists > 0 && (extent > most || (lists *= extent) > most || (total += lists) > most))
             return words("has the shape ", texts.array.shape,
-                         " and no characters, and as lists it has more than ", most, " items");
+                         " and no characters; as lists it would have more than ", most, " items");
     return {};
 }
 
@@ -137,7 +137,7 @@ public:
         constexpr std::uint64_t most = std::uint64_t{1} << 28;
         if (texts.array.elements.size() > most)
             fail(errc::limit_exceeded, texts.noun, ": ", texts.array.elements.size(),
-                 " bytes of texts, and at most ", most, " are read");
+                 " bytes of strings, but at most ", most, " are supported");
         bytes_.resize(static_cast<std::size_t>(texts.array.elements.size()));
         file.read(texts.array.elements.begin, std::as_writable_bytes(std::span(bytes_)));
         strides_ = texts.array.is_fortran ? column_major_strides(texts.array.shape)
@@ -187,8 +187,8 @@ private:
             number |= std::uint32_t{static_cast<unsigned char>(bytes_[index + i])}
                       << 8 * (texts_.is_big_endian ? size - 1 - i : i);
         if (number > 0x10ffff || (number >= 0xd800 && number < 0xe000))
-            fail(errc::corrupt_file, texts_.noun, ": the text at byte ",
-                 texts_.array.elements.begin + index, " has the number ", number,
+            fail(errc::corrupt_file, texts_.noun, ": the string at byte ",
+                 texts_.array.elements.begin + index, " has the code point ", number,
                  ", which is not a Unicode character");
         return number;
     }
@@ -199,7 +199,7 @@ private:
     pickle_writer out_;
 };
 
-/// Assembles the arrays of NumPy in a file.
+/// Assembles the NumPy arrays in a file.
 class npy_checkpoint {
 public:
     npy_checkpoint(std::shared_ptr<file_store const> files, std::string_view format,
@@ -216,11 +216,11 @@ public:
     /// Adds an array as a tensor, as texts, or as an entry that is only listed.
     void add(std::string const& key, std::string const& noun, byte_run where) {
         if (!noun.ends_with(".npy") && !begins_as_npy(*file_, where))
-            return all_.add_opaque(key, "is not an array of NumPy");
+            return all_.add_opaque(key, "is not a NumPy array");
         npy_array const array = read_npy(*file_, noun, where);
         if (array.is_of_objects())
             return all_.add_opaque(
-                key, "is an array of Python objects, which are a pickle; nothing was executed");
+                key, "is an array of Python objects, stored as a pickle; nothing was executed");
         if (array.axes > max_ndim)
             return all_.add_unread(key, {}, why_too_many_axes(array.axes));
         if (auto const texts = texts_of(array, noun)) {

@@ -36,7 +36,7 @@ public:
             else if (name == "shape")
                 shape = extents();
             else
-                refuse("has the member '" + name + "'");
+                refuse("has the unknown member '" + name + "'");
             if (!take(','))
                 break_at('}');
         }
@@ -89,7 +89,7 @@ private:
             return structure();
         auto const end = quote == '\'' || quote == '"' ? rest_.find(quote, 1) : rest_.npos;
         if (end == rest_.npos || rest_.substr(0, end).find('\\') != rest_.npos)
-            refuse("should have a text before '" + std::string(rest_.substr(0, 20)) + "'");
+            refuse("should have a string before '" + std::string(rest_.substr(0, 20)) + "'");
         std::string const match(rest_.substr(1, end - 1));
         rest_.remove_prefix(end + 1);
         return match;
@@ -112,7 +112,7 @@ private:
             ++end;
         } while (depth > 0 && end < rest_.size());
         if (depth > 0)
-            refuse("has a list without an end");
+            refuse("has an unterminated list");
         std::string const match(rest_.substr(0, end));
         rest_.remove_prefix(end);
         return match;
@@ -126,7 +126,7 @@ private:
                 rest_.remove_prefix(word.size());
                 return value;
             }
-        refuse("should say True or False before '" + std::string(rest_.substr(0, 20)) + "'");
+        refuse("should have True or False before '" + std::string(rest_.substr(0, 20)) + "'");
     }
 
     index_vector extents() {
@@ -181,13 +181,14 @@ inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64
     std::string_view const begins(reinterpret_cast<char const*>(start.data()),
                                   std::min(start.size(), npy_magic.size()));
     if (start.size() < least && npy_magic.starts_with(begins))
-        fail(errc::corrupt_file, noun, ": an array of NumPy has ", least, " bytes at least, and ",
+        fail(errc::corrupt_file, noun, ": a NumPy array has at least ", least, " bytes, but ",
              start.size(), start.size() == 1 ? " is" : " are", " present; was it cut short?");
     if (begins != npy_magic)
-        fail(errc::corrupt_file, noun, ": does not begin as an array of NumPy does");
+        fail(errc::corrupt_file, noun, ": does not begin like a NumPy array");
     unsigned const version = start[6];
     if (version < 1 || version > 3)
-        fail(errc::unsupported, noun, ": is of version ", version, "; versions 1 to 3 are read");
+        fail(errc::unsupported, noun, ": has version ", version,
+             "; only versions 1 to 3 are supported");
     std::uint64_t const length_bytes = version == 1 ? 2 : 4;
     std::uint64_t header = 0;
     for (std::uint64_t i = 0; i < length_bytes && 8 + i < start.size(); ++i)
@@ -226,8 +227,8 @@ inline npy_array read_npy(file_store::file const& file, std::string const& noun,
 inline void check_npy_bytes(npy_array const& array, std::uint64_t bytes, std::string const& kind,
                             std::string const& noun) {
     if (std::uint64_t const there = array.elements.size(); there != bytes)
-        fail(errc::corrupt_file, noun, ": ", kind, " ", array.shape, " has ", bytes, " bytes, and ",
-             there, " are present", there < bytes ? "; was it cut short?" : "");
+        fail(errc::corrupt_file, noun, ": ", kind, " ", array.shape, " needs ", bytes,
+             " bytes, but ", there, " are present", there < bytes ? "; was it cut short?" : "");
 }
 
 } // namespace reshard::detail

@@ -54,9 +54,9 @@ inline std::string npy_header(file_shard const& shard) {
 RESHARD_DECL checkpoint_plan plan_npy(layout const& target, file_choices const& choices) {
     auto const shards = shards_of_one(target, choices);
     if (shards.size() != 1)
-        fail(errc::unsupported, "a .npy file has one tensor, and ", shards.size(),
+        fail(errc::unsupported, "a .npy file holds one tensor, but ", shards.size(),
              " are to be written", shards.empty() ? "" : ", '" + shards[0].key + "' among them",
-             "; write a .npz file, or choose one by a program");
+             "; write a .npz file, or select one with a program");
     planned_files files("npy", target);
     std::string header = npy_header(shards[0]);
     std::uint64_t const end = header.size() + bytes_of(shards[0]);

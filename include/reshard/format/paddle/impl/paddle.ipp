@@ -29,7 +29,7 @@
 
 namespace reshard::detail {
 
-/// The classes and functions that files of Paddle may use: Paddle's metadata, and arrays of NumPy.
+/// The classes and functions that files of Paddle may use: Paddle's metadata, and NumPy arrays.
 inline constexpr std::string_view paddle_names[] = {
     "paddle.distributed.flex_checkpoint.dcp.metadata.*",
     "paddle.distributed.checkpoint.metadata.*",
@@ -73,7 +73,7 @@ inline void paddle_file::read(file_store::file const& file) {
     for (auto const& [key, tensor] : there)
         if (!listed.contains(key))
             fail(errc::corrupt_file, name, ": tensor '", key,
-                 "' is in the file, but the metadata do not list it; were they damaged?");
+                 "' is in the file, but the metadata does not list it; is the metadata damaged?");
 }
 
 inline void paddle_file::read_pickle(file_store::file const& file) {
@@ -111,7 +111,7 @@ inline strided_bytes paddle_file::find(file_store::file const& file, shown_shard
     if (match->second.dtype != expected.dtype ||
         match->second.shape != index_vector(expected.shape))
         fail(errc::corrupt_file, name, ": tensor '", keys[number], "' is ", match->second.dtype,
-             " ", match->second.shape, ", and the metadata say ", expected.dtype, " ",
+             " ", match->second.shape, ", but the metadata says ", expected.dtype, " ",
              index_vector(expected.shape));
     return match->second.elements;
 }
@@ -134,7 +134,7 @@ public:
         result_.fused = fused_in(*values_, values_->root());
         for (checkpoint_tensor const& tensor : result_.tensors)
             if (tensor.shards.empty())
-                refuse("tensor '", tensor.key, "' is in no file of storage_metadata");
+                refuse("tensor '", tensor.key, "' is missing from storage_metadata");
         auto files = std::make_shared<row_major_files const>(files_, shown_files());
         files->check_empty_shards();
         sort_by_key(result_.tensors);
@@ -182,8 +182,8 @@ private:
         std::string const type(values_->text(values_->member(value, "dtype", noun), noun));
         auto const dtype = torch_data_type(type);
         if (!dtype)
-            fail(errc::unsupported, values_->file(), ": ", noun, ": elements of ", type,
-                 " are not read");
+            fail(errc::unsupported, values_->file(), ": ", noun, ": elements of type ", type,
+                 " are not supported");
         box const region{extents_in(value, "global_offset", noun),
                          extents_in(value, "local_shape", noun)};
         auto const global = values_->find_member(value, "global_shape", noun);
@@ -193,12 +193,12 @@ private:
         else if (is_first)
             shape = region.shape;
         if (region.offset.size() != shape.size() || region.shape.size() != shape.size())
-            refuse(noun, ": a shard of ", counted(region.shape.size(), "axis"), " at ",
-                   region.offset, " in a tensor of ", shape.size());
+            refuse(noun, ": a shard has ", counted(region.shape.size(), "axis"), " and the offset ",
+                   region.offset, ", but the number of axes of its tensor is ", shape.size());
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             if (region.shape[axis] > std::numeric_limits<index_t>::max() - region.offset[axis])
-                refuse(noun, ": axis ", axis, ": ", region.shape[axis], " from ",
-                       region.offset[axis], " on");
+                refuse(noun, ": axis ", axis, ": extent ", region.shape[axis], " at offset ",
+                       region.offset[axis], " exceeds 64 bits");
             if (!global)
                 shape[axis] = std::max(shape[axis], region.end(axis));
             if (region.end(axis) > shape[axis])
@@ -206,15 +206,15 @@ private:
                        ", beyond the extent ", shape[axis]);
         }
         if (!is_first && (tensor.dtype != *dtype || (global && tensor.shape != shape)))
-            refuse(noun, ": one shard is of ", tensor.dtype, " ", index_vector(tensor.shape),
-                   ", and another of ", *dtype, " ", shape);
+            refuse(noun, ": one shard is ", tensor.dtype, " ", index_vector(tensor.shape),
+                   ", but another is ", *dtype, " ", shape);
         tensor.dtype = *dtype;
         tensor.shape = shape;
         // In the pickle, each box is a separate object of many bytes.
         constexpr std::uint64_t few = 1 << 16, least_bytes = 24;
         if (++box_count_ > few + values_->bytes_read() / least_bytes)
             fail(errc::limit_exceeded, values_->file(), ": ", noun, " is shard ", box_count_,
-                 ", which is too many for metadata of ", values_->bytes_read(), " bytes");
+                 ", too many for metadata of ", values_->bytes_read(), " bytes");
         boxes_[tensor.key].push_back({region, flat_in(value, noun)});
     }
 
@@ -233,7 +233,7 @@ private:
             std::string const noun = "tensor '" + key + "'";
             auto const number = numbers_.find(key);
             if (number == numbers_.end())
-                refuse(noun, " is in storage_metadata, and not in state_dict_metadata");
+                refuse(noun, " is in storage_metadata but not in state_dict_metadata");
             listed_box const& listed = find_box(key, index, noun);
             place(result_.tensors[number->second], listed,
                   file_of(values_->text(pairs[i].value, noun), noun), noun);
@@ -251,7 +251,7 @@ private:
                  torch_extents(*values_, *shape, noun) == box.region.shape))
                 return box;
         refuse(noun, ": storage_metadata has a shard at ", offset,
-               ", and state_dict_metadata has none");
+               ", but state_dict_metadata does not");
     }
 
     std::size_t file_of(std::string_view name, std::string const& noun) {
@@ -263,7 +263,7 @@ private:
             refuse(noun, ": '", name, "' is not the name of a file in the directory");
         if (files_->find(path) != file_store::kind::file)
             fail(errc::missing_file, path.string(), ": no such file, but ", values_->file(),
-                 " says that it has ", noun);
+                 " says that it contains ", noun);
         result_.files.push_back({path, 0, 0});
         by_file_.push_back(std::make_shared<paddle_file>());
         shown_.emplace_back();
@@ -289,7 +289,7 @@ private:
             static_cast<std::uint64_t>(byte_count(element_count(stored), tensor.dtype));
         if (needed > file.bytes)
             refuse(noun, ": a shard of ", tensor.dtype, " ", stored, " has ", needed,
-                   " bytes, and its file ", file.name, " has ", file.bytes);
+                   " bytes, but its file ", file.name, " has ", file.bytes);
         std::uint64_t& bytes = result_.files[number].bytes;
         shard.begin = bytes;
         bytes += needed;

@@ -38,7 +38,7 @@ RESHARD_DECL std::string_view paddle_name(std::string_view key, data_type dtype)
     }
 }
 
-/// Headers of safetensors files, and the metadata that list the shards of each file.
+/// Headers of safetensors files, and the metadata that lists the shards of each file.
 class paddle_texts : public known_texts {
 public:
     paddle_texts(vector<vector<placed_text>> headers, checkpoint_metadata metadata)
@@ -124,9 +124,8 @@ inline void check_elements(layout const& target) {
     for (tensor_layout const& tensor : target.tensors)
         if (element_count(target.shape_of(tensor)) == 0)
             fail(errc::unsupported, "'", tensor.key,
-                 "': Paddle does not load tensors without "
-                 "elements, and this one is ",
-                 target.shape_of(tensor), "; leave it out by the program, as in `", tensor.key,
+                 "': Paddle cannot load tensors without elements, but this one has the shape ",
+                 target.shape_of(tensor), "; leave it out in the program, as in `", tensor.key,
                  " -> _`");
 }
 

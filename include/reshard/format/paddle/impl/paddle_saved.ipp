@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// The classes and functions that files of `paddle.save` may use: arrays of NumPy, and containers.
+/// The classes and functions that files of `paddle.save` may use: NumPy arrays, and containers.
 inline constexpr std::string_view paddle_saved_names[] = {
     "numpy._core.multiarray._reconstruct",
     "numpy.core.multiarray._reconstruct",
@@ -103,14 +103,14 @@ private:
         for (file_tensor const& slice : array.slices) {
             if (slice.shape.size() != 1 || slice.dtype != array.slices.front().dtype ||
                 slice.shape[0] > left)
-                fail(errc::corrupt_file, noun, "one of its parts is ", slice.dtype, " ",
-                     slice.shape, ", and the first ", array.slices.front().dtype, ", of ", needed,
-                     " elements in all");
+                fail(errc::corrupt_file, noun, "one of its slices is ", slice.dtype, " ",
+                     slice.shape, ", but the first is ", array.slices.front().dtype,
+                     ", and all should have ", needed, " elements in total");
             left -= slice.shape[0];
         }
         if (left > 0 || array.slices.empty())
-            fail(errc::corrupt_file, noun, "its ", counted(array.slices.size(), "part"), " have ",
-                 needed - left, " elements, and ", array.shape, " has ", needed);
+            fail(errc::corrupt_file, noun, "its ", counted(array.slices.size(), "slice"), " have ",
+                 needed - left, " elements, but shape ", array.shape, " has ", needed);
     }
 
     pickle const& values_;

@@ -130,8 +130,8 @@ private:
         check_box(shard, unified_format);
         if (shard.global_shape && *shard.global_shape != index_vector(shard.region.shape))
             fail(errc::unsupported, "'", shard.key, "': the layout has the shard ",
-                 box(shard.region), ", and ", unified_format,
-                 " has whole tensors alone; give no layout");
+                 box(shard.region), ", but ", unified_format,
+                 " stores only whole tensors; omit the layout");
     }
 
     void add(unified_part part, std::string const& prefix, std::string_view index_name,
@@ -143,7 +143,8 @@ private:
         hf_index index{{}, 0, has_masters};
         for (named_shard const& shard : shards) {
             bytes.push_back(static_cast<index_t>(bytes_of(shard.shard)));
-            index.total_bytes = checked_add(*index.total_bytes, bytes.back(), "all tensors,");
+            index.total_bytes =
+                checked_add(*index.total_bytes, bytes.back(), "the bytes of all tensors");
         }
         auto const split = split_into_files(bytes, most_bytes_);
         for (std::size_t number = 0; number < split.size(); ++number) {

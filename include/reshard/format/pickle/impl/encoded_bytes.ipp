@@ -76,12 +76,12 @@ RESHARD_DECL std::optional<std::string> latin1_bytes(std::string_view text) {
 RESHARD_DECL encoded_bytes::encoded_bytes(byte_run text, std::uint64_t bytes, std::string noun)
     : text_(text), bytes_(bytes), what_(std::move(noun)) {
     if (text_.size() < bytes_ || text_.size() / 2 > bytes_)
-        fail(errc::corrupt_file, what_, ": ", bytes_, " bytes are expected, and a text of ",
+        fail(errc::corrupt_file, what_, ": ", bytes_, " bytes are expected, but a string of ",
              text_.size(), " bytes does not have that number of characters");
 }
 
 RESHARD_DECL void encoded_bytes::refuse(std::string_view problem) const {
-    fail(errc::corrupt_file, what_, ": the text from byte ", text_.begin, " to ", text_.end, " ",
+    fail(errc::corrupt_file, what_, ": the string from byte ", text_.begin, " to ", text_.end, " ",
          problem, "; expected ", bytes_, " bytes in the encoding of protocol 2");
 }
 
@@ -152,14 +152,14 @@ RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, p
         std::uint64_t const begin = real_bytes_ + where.begin;
         auto const [match, is_new] = in_file_.try_emplace(begin, where, bytes, named);
         if (!is_new && match->second.bytes() != bytes)
-            fail(errc::corrupt_file, named, ": ", bytes, " bytes, but another tensor has ",
-                 match->second.bytes());
+            fail(errc::corrupt_file, named, ": the same string has ", bytes,
+                 " bytes here, but in another tensor ", match->second.bytes());
         return begin;
     }
     std::string_view const characters = values.text(text, noun + ": the elements");
     auto decoded = latin1_bytes(characters);
     if (!decoded || decoded->size() != bytes)
-        fail(errc::corrupt_file, named, ": its elements are a text of ", characters.size(),
+        fail(errc::corrupt_file, named, ": its elements are a string of ", characters.size(),
              " bytes, which does not encode ", bytes, " bytes in protocol 2");
     std::uint64_t const begin = 2 * real_bytes_ + text.position;
     here_.emplace(begin, *std::move(decoded));
@@ -200,7 +200,7 @@ public:
 private:
     static void check(std::uint64_t position, std::uint64_t asked, std::uint64_t bytes) {
         if (position > bytes || asked > bytes - position)
-            fail(errc::corrupt_file, asked, " bytes are asked for at byte ", position, " of ",
+            fail(errc::corrupt_file, asked, " bytes are requested at byte ", position, " of ",
                  bytes);
     }
 

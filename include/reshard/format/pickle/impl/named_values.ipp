@@ -380,7 +380,7 @@ RESHARD_DECL std::size_t opaque_search::height(pickle_value value) {
 RESHARD_DECL std::string opaque_search::reason(pickle_value value) {
     std::size_t const values_in_one_another = height(value);
     if (values_in_one_another == endless_height)
-        return "has a value that is within itself";
+        return "has a value that contains itself";
     if (values_in_one_another > most_carried_depth)
         return words("has values nested ", values_in_one_another, " levels deep; at most ",
                      most_carried_depth, " levels are read");

@@ -36,11 +36,11 @@ RESHARD_DECL std::string pickle::described(pickle_value value) const {
         return "the number " + std::to_string(static_cast<std::int64_t>(value.position));
     case kind::long_integer: return words("a number of ", bytes_[value.position].size(), " bytes");
     case kind::real: return "the number " + std::to_string(std::bit_cast<double>(value.position));
-    case kind::text: return "the text " + characters();
-    case kind::long_text: return words("a text of ", bytes_[value.position].size(), " bytes");
+    case kind::text: return "the string " + characters();
+    case kind::long_text: return words("a string of ", bytes_[value.position].size(), " bytes");
     case kind::bytes: return words(bytes_[value.position].size(), " bytes");
     case kind::tuple: return words("a tuple of ", value.count);
-    case kind::size: return words("a size of ", value.count);
+    case kind::size: return words("a torch.Size of ", value.count);
     case kind::list: return words("a list of ", runs_[value.position].count);
     case kind::set: return words("a set of ", runs_[value.position].count);
     case kind::dict: return words("a dict of ", runs_[value.position].count / 2);
@@ -61,13 +61,13 @@ RESHARD_DECL std::uint64_t pickle::memory() const {
 
 RESHARD_DECL void pickle::refuse(std::string_view noun, pickle_value value,
                                  std::string_view expected) const {
-    fail(errc::corrupt_file, file_, ": ", noun, " should be ", expected, ", and is ",
+    fail(errc::corrupt_file, file_, ": ", noun, " should be ", expected, ", but is ",
          described(value));
 }
 
 RESHARD_DECL std::string_view pickle::text(pickle_value value, std::string_view noun) const {
     if (value.type != pickle_value::kind::text)
-        refuse(noun, value, words("a text of at most ", pickle_value::most_text_bytes, " bytes"));
+        refuse(noun, value, words("a string of at most ", pickle_value::most_text_bytes, " bytes"));
     return std::string_view(characters_).substr(value.position, value.count);
 }
 
@@ -100,7 +100,7 @@ RESHARD_DECL byte_run pickle::bytes(pickle_value value, std::string_view noun) c
 RESHARD_DECL byte_run pickle::unread(pickle_value value, std::string_view noun) const {
     using kind = pickle_value::kind;
     if (value.type != kind::long_integer && value.type != kind::long_text)
-        refuse(noun, value, "a long text, or a whole number of more than 8 bytes");
+        refuse(noun, value, "a long string, or a whole number of more than 8 bytes");
     return bytes_[value.position];
 }
 
@@ -134,7 +134,7 @@ RESHARD_DECL pickle_object const& pickle::object(pickle_value value, std::string
 
 RESHARD_DECL pickle_value pickle::persistent_id(pickle_value value, std::string_view noun) const {
     if (value.type != pickle_value::kind::persistent_id)
-        refuse(noun, value, "something that is kept outside the pickle");
+        refuse(noun, value, "something outside the pickle");
     return ids_[value.position];
 }
 

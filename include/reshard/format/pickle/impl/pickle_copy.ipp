@@ -48,7 +48,7 @@ private:
             return out_.none();
         if (depth > most_carried_depth || ++steps_ > most_steps)
             fail(errc::corrupt_file, values_.file(), ": ", what_,
-                 ": the values are nested too deep; does one contain itself?");
+                 ": the values are nested too deeply; does one contain itself?");
         switch (value.type) {
         case kind::none: return out_.none();
         case kind::boolean: return out_.boolean(value.position != 0);
@@ -73,7 +73,7 @@ private:
 
     [[noreturn]] void refuse(pickle_value value) const {
         fail(errc::unsupported, values_.file(), ": ", what_, " has ", values_.described(value),
-             ", which is not carried; omit values that are not tensors (--no-objects)");
+             ", which cannot be copied; omit values that are not tensors (--no-objects)");
     }
 
     void put_elements(std::span<pickle_value const> elements, std::size_t depth) {
@@ -147,7 +147,7 @@ private:
     void put_text(std::string const& text) {
         if (text.size() > std::numeric_limits<std::uint32_t>::max())
             fail(errc::limit_exceeded, values_.file(), ": ", what_, " has ", text.size(),
-                 " bytes as a text, more than a pickle of protocol 2 can have; omit values that "
+                 " bytes as a string, more than a pickle of protocol 2 allows; omit values that "
                  "are not tensors (--no-objects)");
         out_.text(text);
     }

@@ -40,7 +40,7 @@ public:
         std::uint64_t const begin = input_.position();
         reserve(input_.left());
         if (input_.byte() != static_cast<unsigned char>(pickle_code::proto))
-            refuse("is not the first one of a pickle of protocol 2 or later");
+            refuse("does not begin a pickle of protocol 2 or later");
         result_.protocol_ = input_.byte();
         check_protocol(result_.protocol_);
         constexpr std::uint64_t between_looks = 4096; // a check takes the time of several opcodes
@@ -61,7 +61,7 @@ private:
     void check_protocol(unsigned protocol) const {
         if (protocol < 2 || protocol > 5)
             refuse("begins a pickle of protocol " + std::to_string(protocol) +
-                       "; protocols 2 to 5 are read",
+                       "; only protocols 2 to 5 are supported",
                    errc::unsupported);
     }
 
@@ -77,8 +77,8 @@ private:
         }
         if (!push_scalar(code) && !push_text(code) && !push_container(code) && !fill(code) &&
             !make(code) && !keep(code))
-            refuse("is the code " + std::to_string(static_cast<unsigned>(code)) +
-                       ", which no checkpoint that is read here has",
+            refuse("is the opcode " + std::to_string(static_cast<unsigned>(code)) +
+                       ", which is not supported in a checkpoint",
                    errc::unsupported);
         return true;
     }
@@ -176,7 +176,7 @@ private:
     /// Adds the values on top of the stack to the container below them.
     void fill_with(kind type, std::span<pickle_value const> values) {
         if (stack_.size() - values.size() <= floor())
-            refuse("adds to a missing value");
+            refuse("adds to a value, but there is none");
         pickle_value container = stack_[stack_.size() - values.size() - 1];
         if (container.type == kind::object && result_.unknown_class(container))
             container = added_to(container, type);
@@ -241,7 +241,8 @@ private:
         bool const has_names =
             result_.pairs(names, words("byte ", code_at_, ": named arguments")).size() != 0;
         if (has_names && !result_.unknown_class(callable))
-            refuse("makes an object of named arguments", errc::unsupported);
+            refuse("makes an object with named arguments, which is not supported",
+                   errc::unsupported);
         push_object(callable, has_names ? push_pair(arguments, names) : arguments);
     }
 
@@ -306,7 +307,7 @@ private:
         }
         bool const is_ordered = name == "collections.OrderedDict";
         if (is_ordered && arguments.count > 0)
-            refuse("makes an ordered dict of a list, as Python 2 does", errc::unsupported);
+            refuse("makes an ordered dict from a list, as Python 2 does", errc::unsupported);
         if (is_ordered || name == "collections.defaultdict")
             return push_run(kind::dict, {});
         if (name == "collections.Counter" && has_one_dict(arguments))

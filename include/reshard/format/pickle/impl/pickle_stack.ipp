@@ -38,7 +38,7 @@ protected:
         if (taken > pickle::most_memory(bytes_read) / 2)
             fail(errc::limit_exceeded, result_.file_, ": byte ", code_at_, ": the ", bytes_read,
                  " bytes of the pickle up to here would take ", taken,
-                 " bytes of memory; it is not a checkpoint, or damaged");
+                 " bytes of memory; the file is damaged, or not a checkpoint");
     }
 
     /// Reserves addresses for the values of a large pickle, so that growth copies nothing. Memory
@@ -55,7 +55,7 @@ protected:
     /// The value on top, above the last mark.
     pickle_value& top() {
         if (stack_.size() <= floor())
-            refuse("takes a missing value");
+            refuse("takes a value, but there is none");
         return stack_.back();
     }
 
@@ -70,7 +70,7 @@ protected:
     /// Removes the last mark and returns the values above it. They stay on the stack until `drop`.
     std::span<pickle_value const> above_mark() {
         if (marks_.empty())
-            refuse("takes all values up to a mark, and there is none");
+            refuse("takes all values up to a mark, but there is none");
         std::size_t const first = marks_.back();
         marks_.pop_back();
         return std::span<pickle_value const>(stack_).subspan(first);
@@ -95,7 +95,7 @@ protected:
 
     void push_run(kind type, std::span<pickle_value const> values, std::uint32_t frozen = 0) {
         if (type == kind::dict && values.size() % 2 != 0)
-            refuse("makes a dict of an odd number of keys and values");
+            refuse("makes a dict from an odd number of keys and values");
         result_.runs_.emplace_back();
         pickle_value const run{type, frozen, result_.runs_.size() - 1};
         std::size_t const count = values.size();
@@ -152,7 +152,7 @@ protected:
             return memo_[number];
         auto const match = sparse_memo_.find(number);
         if (match == sparse_memo_.end())
-            refuse("asks for value " + std::to_string(number) + ", which nothing was kept as");
+            refuse("reads memo entry " + std::to_string(number) + ", which was never stored");
         return match->second;
     }
 

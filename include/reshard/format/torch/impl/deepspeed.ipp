@@ -148,8 +148,8 @@ inline void check_states(deepspeed_parameters const& parameters) {
             if (shape && parameter.weight && with_axes.contains(state) &&
                 element_count(*shape) != element_count(*parameter.weight))
                 fail(errc::corrupt_file, (parameter.directory / (state + ".pt")).string(),
-                     ": the state has the shape ", *shape, ", and its weight in ", deepspeed_weight,
-                     " ", *parameter.weight, "; was ds_to_universal interrupted? Run it again");
+                     ": the state has the shape ", *shape, ", but its weight in ", deepspeed_weight,
+                     " has ", *parameter.weight, "; was ds_to_universal interrupted? Run it again");
 }
 
 /// The trained parameters that the files of model states list.
@@ -240,11 +240,11 @@ inline void check_listed(listed_parameters const& listed, deepspeed_parameters c
         auto const match = parameters.find(key);
         if (match == parameters.end())
             fail(errc::corrupt_file, listed.file.string(), ": lists the parameter '", key,
-                 "', and ", deepspeed_directory, "/ has no directory of that name", again);
+                 "', but ", deepspeed_directory, "/ has no directory of that name", again);
         if (match->second.weight &&
             !may_have(*match->second.weight, match->second.is_vocabulary, of_ranks))
             fail(errc::corrupt_file, (match->second.directory / deepspeed_weight).string(),
-                 ": the parameter has the shape ", *match->second.weight, ", and ",
+                 ": the parameter has the shape ", *match->second.weight, ", but ",
                  of_ranks.begin()->second, of_ranks.size() > 1 ? " on each rank" : "", " in ",
                  listed.file.filename().string(), again);
     }
@@ -252,8 +252,8 @@ inline void check_listed(listed_parameters const& listed, deepspeed_parameters c
         if (!listed.shapes.empty() && !listed.shapes.contains(key))
             fail(errc::corrupt_file, parameter.directory.string(), ": has a parameter that ",
                  listed.file.filename().string(),
-                 " does not list; is it of another save? Move it away, or run ds_to_universal "
-                 "again");
+                 " does not list; does it belong to another save? Move it away, or run "
+                 "ds_to_universal again");
 }
 
 /// Warns of the files that are not read.
@@ -271,7 +271,7 @@ inline void warn_of_rest(checkpoint_metadata& opened, file_store const& files,
         opened.warnings.push_back(
             directory.string() + ": not read: " + remaining.front() +
             (remaining.size() > 1 ? " and " + counted(remaining.size() - 1, "more file") : "") +
-            ", which hold the model in its own data type, and values of no parameter");
+            ", which hold the model in its own data type and values that belong to no parameter");
 }
 
 /// The tensor of a file: the file itself, or `param` of its dict; std::nullopt for another value.
@@ -288,7 +288,7 @@ inline std::optional<file_tensor> tensor_of(torch_archive const& archive,
     if (elements.size() == 1 && elements.front().key.empty())
         return std::nullopt;
     fail(errc::corrupt_file, value.path.string(), ": '", value.key,
-         "' is neither a tensor, nor a dict with a tensor as 'param'");
+         "' is neither a tensor nor a dict with a tensor as 'param'");
 }
 
 inline vector<saved_object> objects_in(file_store const& files,

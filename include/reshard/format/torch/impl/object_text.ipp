@@ -74,14 +74,14 @@ private:
 
     void check_room(std::size_t bytes) const {
         if (bytes > most_bytes_ - made_)
-            fail(errc::limit_exceeded, values_.file(), ": ", what_, ": is more than ", most_bytes_,
+            fail(errc::limit_exceeded, values_.file(), ": ", what_, ": exceeds ", most_bytes_,
                  " bytes as text");
     }
 
     void put(pickle_value value, std::size_t depth) {
         if (depth > most_carried_depth || ++steps_ > most_steps)
             fail(errc::corrupt_file, values_.file(), ": ", what_,
-                 ": the values are nested too deep; does one contain itself?");
+                 ": the values are nested too deeply; does one contain itself?");
         if (archive_.is_tensor(value))
             put_tensor(value);
         else if (auto const bytes = made_of_bytes(value))
@@ -108,7 +108,7 @@ private:
         case kind::object: return put_object(values_.object(value, what_), depth);
         default:
             fail(errc::unsupported, values_.file(), ": ", what_, " has ", values_.described(value),
-                 ", which is not read");
+                 ", which is not supported");
         }
     }
 
@@ -270,7 +270,7 @@ private:
         return latin1_bytes(characters_of(arguments[0]));
     }
 
-    /// An array of NumPy, in any pickled form.
+    /// A NumPy array, in any pickled form.
     struct array {
         pickle_value dtype;
         pickle_value shape;
@@ -332,7 +332,7 @@ private:
         auto const count = static_cast<std::size_t>(element_count(tensor.shape));
         if (count > (most_bytes_ - made_) / size)
             fail(errc::limit_exceeded, values_.file(), ": ", what_, " has a tensor of ", count,
-                 " elements");
+                 " elements, too many for text");
         std::string bytes(count * size, ' ');
         for (std::size_t i = 0; i < bytes.size(); i += size) {
             index_vector const index = unravel_index(static_cast<index_t>(i / size), tensor.shape);

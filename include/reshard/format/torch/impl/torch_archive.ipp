@@ -120,7 +120,7 @@ RESHARD_DECL void torch_archive::read(file_store::file const& file,
     }
     if (members_.contains("constants.pkl"))
         fail(errc::unsupported, name,
-             ": is an archive of TorchScript, which is a program with its tensors: load it with "
+             ": is a TorchScript archive, which has a program with its tensors; load it with "
              "torch.jit.load, and save its state_dict() with torch.save");
     if (!members_.contains("data.pkl"))
         fail(errc::corrupt_file, name,
@@ -130,8 +130,8 @@ RESHARD_DECL void torch_archive::read(file_store::file const& file,
         std::string text(std::min<std::uint64_t>(order->second.size(), 16), ' ');
         file.read(order->second.begin, std::as_writable_bytes(std::span(text)));
         if (text != "little")
-            fail(errc::unsupported, name, ": the bytes of its elements are in the order '", text,
-                 "', and only 'little' is read");
+            fail(errc::unsupported, name, ": its byte order is '", text,
+                 "', but only 'little' is supported");
     }
     values_.emplace(file, name, members_.at("data.pkl"), torch_names);
     check_storages();
@@ -142,15 +142,14 @@ inline void check_is_archive(file_store::file const& file, std::string const& pa
     std::string first(8, ' ');
     if (std::uint64_t const bytes = file.facts().bytes; bytes < first.size())
         fail(errc::corrupt_file, path, ": the file has ", counted(bytes, "byte"),
-             ", and one of torch.save has more; was it cut short?");
+             ", but a file of torch.save has more; was it cut short?");
     file.read(0, std::as_writable_bytes(std::span(first)));
     if (first.starts_with("PK"))
         return;
     if (first.starts_with('\x80'))
-        fail(
-            errc::unsupported, path,
-            ": is a pickle without an archive, as torch.save wrote it before torch 1.6; load it in "
-            "torch and save it again");
+        fail(errc::unsupported, path,
+             ": is a pickle without an archive, as torch.save wrote before torch 1.6; load it in "
+             "torch and save it again");
     fail(errc::corrupt_file, path, ": does not begin like a file of torch.save",
          pointer_hint(first));
 }
@@ -171,7 +170,7 @@ struct said_storage {
 inline said_storage storage_of(pickle const& values, pickle_value id, std::string const& noun) {
     auto const parts = values.elements(id, noun);
     if (parts.size() != 5)
-        values.refuse(noun, id, "of a class, a name, a device and a size");
+        values.refuse(noun, id, "a storage with a class, a name, a device and a size");
     return {values.global(parts[1], noun), "data/" + std::string(values.text(parts[2], noun)),
             values.integer(parts[4], noun)};
 }
@@ -205,13 +204,13 @@ RESHARD_DECL void torch_archive::check_storages() const {
         if (said.insert(storage.name).second && size &&
             (storage.elements < 0 || bytes / *size != static_cast<std::uint64_t>(storage.elements)))
             fail(errc::corrupt_file, name_, ": the pickle says that ", storage.name, " has ",
-                 counted(storage.elements, "element"), " of ", storage.type, ", and ",
-                 bytes / *size, " are present; was the file damaged?");
+                 counted(storage.elements, "element"), " of ", storage.type, ", but ",
+                 bytes / *size, " are present; is the file damaged?");
     }
     for (auto const& [name, bytes] : members_)
         if (name.starts_with("data/") && !said.contains(name))
-            fail(errc::corrupt_file, name_, ": no value of the pickle lies in the member ", name,
-                 ", so that one is lost; was the file damaged?");
+            fail(errc::corrupt_file, name_, ": no value of the pickle uses the member ", name,
+                 ", so a value is lost; is the file damaged?");
 }
 
 inline constexpr std::string_view rebuild_of_type = "torch._tensor._rebuild_from_type_v2";
@@ -267,7 +266,7 @@ RESHARD_DECL byte_run torch_archive::member(std::string const& name) const {
     auto const match = members_.find(name);
     if (match == members_.end())
         fail(errc::corrupt_file, name_, ": the archive has no member ", name,
-             ", though a tensor lies in it");
+             ", but a tensor is stored in it");
     return match->second;
 }
 
@@ -286,7 +285,8 @@ inline void check_in_storage(index_vector const& shape, index_vector const& stri
     }
     if (!fits)
         fail(errc::corrupt_file, noun, ": shape ", shape, " with strides ", strides,
-             " from element ", first, " on exceeds its storage of ", counted(elements, "element"));
+             " from element ", first, " onwards exceeds its storage of ",
+             counted(elements, "element"));
 }
 
 /// Refuses a tensor that repeats the elements of its storage far too often (strides of 0). Expanded
@@ -297,8 +297,8 @@ inline void check_repeated(index_vector const& shape, data_type dtype, std::uint
     std::uint64_t const bytes = byte_count_of(shape, dtype, [&] { return noun + ": "; });
     if (bytes > std::max(most, storage))
         fail(errc::limit_exceeded, noun, ": ", shape, " of ", dtype, " has ", bytes,
-             " bytes, and repeats a storage of ", storage, "; repeated elements may have ", most,
-             " bytes; save it as t.contiguous()");
+             " bytes, and repeats a storage of ", storage, "; repeated elements may take at most ",
+             most, " bytes; save it as t.contiguous()");
 }
 
 RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value,
@@ -306,7 +306,7 @@ RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value
     auto const elements = values.elements(value, noun);
     if (elements.size() > max_ndim)
         fail(errc::limit_exceeded, values.file(), ": ", noun, ": ",
-             counted(static_cast<index_t>(elements.size()), "axis"), ", and there are at most ",
+             counted(static_cast<index_t>(elements.size()), "axis"), ", but the maximum is ",
              max_ndim);
     index_vector extents;
     for (pickle_value const pickle_value : elements)
@@ -338,11 +338,11 @@ RESHARD_DECL file_tensor torch_archive::tensor(pickle_value value, std::string c
              arguments.size() > 1 && pickle.unknown_class(arguments[1])
                  ? " of the class " + std::string(*pickle.unknown_class(arguments[1]))
                  : "",
-             ", which is not read");
+             ", which is not supported");
     bool const is_untyped = function.ends_with("_v3");
     std::size_t const needed = is_untyped ? 7 : 6;
     if (arguments.size() < needed)
-        pickle.refuse(noun, value, "a tensor of storage, offset, shape and strides");
+        pickle.refuse(noun, value, "a tensor with storage, offset, shape and strides");
     if (arguments.size() > needed)
         check_plain(pickle, arguments[needed], noun);
     said_storage const said =
@@ -351,14 +351,14 @@ RESHARD_DECL file_tensor torch_archive::tensor(pickle_value value, std::string c
     auto const dtype = is_untyped && type.starts_with("torch.") ? torch_data_type(type.substr(6))
                                                                 : storage_data_type(type);
     if (!dtype)
-        fail(errc::unsupported, named, ": elements of ", type, " are not read");
+        fail(errc::unsupported, named, ": elements of type ", type, " are not supported");
     byte_run const storage = member(said.name);
     file_tensor result{
         *dtype,
         torch_extents(pickle, arguments[2], noun + ": the shape"),
         {storage.begin, torch_extents(pickle, arguments[3], noun + ": the strides")}};
     if (result.shape.size() != result.elements.strides.size())
-        fail(errc::corrupt_file, named, ": ", counted(result.shape.size(), "extent"), ", and ",
+        fail(errc::corrupt_file, named, ": ", counted(result.shape.size(), "extent"), ", but ",
              counted(result.elements.strides.size(), "stride"));
     auto const element_bytes = static_cast<std::uint64_t>(bits(*dtype)) / 8;
     index_t const first = pickle.integer(arguments[1], noun + ": the offset");

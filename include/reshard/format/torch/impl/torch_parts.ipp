@@ -64,7 +64,7 @@ private:
         if (value.type == pickle_value::kind::integer)
             return values_.integer(value, what_);
         if (depth > 4)
-            refuse("the mesh has tuples within tuples");
+            refuse("the mesh has tuples that are nested too deeply");
         index_t product = 1;
         for (pickle_value const pickle_value : values_.elements(value, what_)) {
             index_t const extent = product_of(pickle_value, depth + 1);
@@ -125,7 +125,7 @@ private:
         index_vector const extents = ranks.shape();
         if (coordinates.size() != extents.size())
             refuse(
-                words("the rank is at ", coordinates, ", and the mesh has the extents ", extents));
+                words("the rank is at ", coordinates, ", but the mesh has the extents ", extents));
         for (std::size_t i = 0; i < extents.size(); ++i)
             if (coordinates[i] >= extents[i])
                 refuse(words("the rank is at ", coordinates, ", outside the mesh ", ranks));
@@ -149,7 +149,7 @@ private:
                 placements.emplace_back(strided_shard{axis_of(value)});
             else
                 refuse("has the placement " + std::string(name) +
-                           ", which is not read: only Shard, _StridedShard and Replicate are",
+                           ", which is not supported: only Shard, _StridedShard and Replicate are",
                        errc::unsupported);
         }
         check_factors(placements, factors, ranks);
@@ -180,8 +180,8 @@ private:
                     factor = checked_multiply(factor, ranks.axes()[j].extent);
             if (factor != factors[i])
                 refuse(words("_StridedShard has the split factor ", factors[i],
-                             ", and the axes of its mesh after it give ", factor,
-                             "; other orders of cuts are not read"),
+                             ", but the mesh axes after it give ", factor,
+                             "; other orders of cuts are not supported"),
                        errc::unsupported);
         }
     }
@@ -195,12 +195,12 @@ private:
         for (pickle_value const entry : values_.elements(*order, what_)) {
             auto const members = members_of_tuple(entry);
             if (members.size() != 2)
-                refuse("has an order of cuts that is not a tensor axis with mesh axes");
+                refuse("an entry of its order of cuts is not a tensor axis with mesh axes");
             index_vector const axes = torch_extents(values_, members[1], what_);
             if (!std::is_sorted(axes.begin(), axes.end()))
                 refuse(words("the mesh axes ", axes, " cut axis ",
                              values_.integer(members[0], what_),
-                             " in this order; only their own order is read"),
+                             " in this order; only ascending order is supported"),
                        errc::unsupported);
         }
     }
@@ -248,11 +248,11 @@ inline std::string lacking_part(spread_tensor const& tensor) {
     for (holder_t index = 0; index < std::min(spread.ranks().rank_count(), most_places); ++index)
         if (!tensor.parts.contains(place_of_box(spread, index)) &&
             element_count(spread.region(index)->shape) > 0) {
-            lacking = words("the part of ", place_text(spread.ranks(), index), " is ",
-                            *spread.region(index), " and is missing");
+            lacking = words("the shard of ", place_text(spread.ranks(), index), ", ",
+                            *spread.region(index), ", is missing");
             break;
         }
-    return words("is a DTensor ", spread, ", of which ", counted(tensor.parts.size(), "part"),
+    return words("is a DTensor ", spread, ", but only ", counted(tensor.parts.size(), "shard"),
                  tensor.parts.size() == 1 ? " is" : " are", " in ",
                  counted(tensor.files.size(), "file"), "; ", lacking,
                  "; give a directory with the files of all ranks");

@@ -220,8 +220,8 @@ private:
         std::string const noun = "tensor '" + key + "'";
         box const region = *part.spread.region(*part.position);
         if (local.shape != region.shape)
-            fail(errc::corrupt_file, path_.string(), ": ", noun, ": the part has the shape ",
-                 local.shape, ", and ", part.spread, " gives ",
+            fail(errc::corrupt_file, path_.string(), ": ", noun, ": the shard has the shape ",
+                 local.shape, ", but ", part.spread, " gives ",
                  place_text(part.spread.ranks(), *part.position), " the shape ", region.shape);
         all_.add_part(key, part.spread.shape(), region, local);
         if (tensor.parts.insert(place_of_box(part.spread, *part.position)).second)
@@ -236,7 +236,7 @@ private:
         auto const [other, is_new] = tensor.files.emplace(*part.position, path_);
         if (!is_new)
             fail(errc::corrupt_file, path_.string(), " and ", other->second.string(), ": tensor '",
-                 key, "': both are of the rank at ",
+                 key, "': both belong to the rank at ",
                  place_text(part.spread.ranks(), *part.position));
     }
 
@@ -281,7 +281,7 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
         return archive->is_tensor(value) || archive->values().unknown_class(value);
     };
     return torch_file_of(copy_of(archive->values().root(), archive->values(), archive.file(),
-                                 "what ranks have in common", is_left_out));
+                                 "the common state of all ranks", is_left_out));
 }
 
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
@@ -319,8 +319,8 @@ inline void check_numbered(file_store const& files, std::filesystem::path const&
         for (auto const& [file, keys] : by_file)
             if (file.size() == name.size() && file.starts_with(stem) &&
                 file.ends_with(std::string_view(name).substr(tail)))
-                fail(errc::corrupt_file, index.string(), ": lists ", file, ", and nothing in ",
-                     name, ", which exists; was the index damaged?");
+                fail(errc::corrupt_file, index.string(), ": lists ", file, ", but nothing in ",
+                     name, ", which exists; is the index damaged?");
     }
 }
 

@@ -232,7 +232,7 @@ public:
         std::uint64_t const bytes = shown.bytes->size(), first = position - shown.bytes->begin;
         if (first > bytes || target.size() > bytes - first)
             fail(errc::corrupt_file, path_.string(), ": ", shown.member.name, ": ", target.size(),
-                 " bytes are asked for at byte ", first, " of ", bytes);
+                 " bytes are requested at byte ", first, " of ", bytes);
         if (target.empty())
             return;
         std::lock_guard const lock(mutex_);

@@ -92,8 +92,8 @@ private:
 
     std::string read(std::uint64_t index, std::uint64_t bytes) const {
         if (index > where_.size() || bytes > where_.size() - index)
-            refuse(index, words(bytes, " bytes are asked for, beyond the archive, which ends at ",
-                                where_.end));
+            refuse(index,
+                   words(bytes, " bytes are requested, but the archive ends at byte ", where_.end));
         std::string text(static_cast<std::size_t>(bytes), ' ');
         file_.read(where_.begin + index, std::as_writable_bytes(std::span(text)));
         return text;
@@ -115,13 +115,13 @@ private:
             if (mark_at(tail, index) == end_mark &&
                 index + end_bytes + number_at<std::uint16_t>(tail, index + 20) == tail.size())
                 return where_.size() - tail.size() + index;
-        refuse(where_.size(), "no archive ends here, and what begins as one has these " +
+        refuse(where_.size(), "the archive has no end record in its " +
                                   counted(where_.size(), "byte") + "; was it cut short?");
     }
 
     directory find_directory() const {
         if (where_.size() < end_bytes)
-            refuse(0, words("an archive has ", end_bytes, " bytes at least, and ",
+            refuse(0, words("an archive has at least ", end_bytes, " bytes, but ",
                             counted(where_.size(), "byte"), where_.size() == 1 ? " is" : " are",
                             " present; was it cut short?"));
         // Most archives have no comment. A comment has at most 65,535 bytes.
@@ -133,7 +133,7 @@ private:
         std::uint64_t const end = find_end(tail);
         std::string const record = read(end, end_bytes);
         if (number_at<std::uint16_t>(record, 4) != number_at<std::uint16_t>(record, 6))
-            refuse(end, "the archive is in several files", errc::unsupported);
+            refuse(end, "the archive is split into several files", errc::unsupported);
         std::uint64_t const count = number_at<std::uint16_t>(record, 10);
         if (std::uint64_t const here = number_at<std::uint16_t>(record, 8); here != count)
             refuse(end,
@@ -168,16 +168,15 @@ private:
 
     byte_run run_of(std::uint64_t begin, std::uint64_t bytes, std::uint64_t end) const {
         if (begin > end || bytes > end - begin)
-            refuse(end,
-                   words("the directory cannot have ", bytes, " bytes from byte ", begin, " on"));
+            refuse(end, words("the directory cannot have ", bytes, " bytes from byte ", begin,
+                              " onwards"));
         return {begin, begin + bytes};
     }
 
     directory checked(directory const& found_directory, std::uint64_t end) const {
         if (found_directory.bytes.end != end)
-            refuse(
-                found_directory.bytes.end,
-                words("the directory ends here, and the archive goes on at ", where_.begin + end));
+            refuse(found_directory.bytes.end,
+                   words("the directory ends here, but should end at byte ", where_.begin + end));
         return found_directory;
     }
 
@@ -252,7 +251,7 @@ private:
             std::uint64_t const begin = data_of(current_entry);
             if (begin > end || current_entry.bytes > end - begin)
                 refuse(begin, words("the member '", current_entry.name, "' has ",
-                                    current_entry.bytes, " bytes, and reaches into the directory"));
+                                    current_entry.bytes, " bytes and overlaps the directory"));
             before = begin + current_entry.bytes;
             members[i] = {current_entry.name, {where_.begin + begin, where_.begin + before}};
             if (!current_entry.is_stored())
@@ -304,7 +303,7 @@ RESHARD_DECL std::string why_unread(zip_packing const& packing) {
     if (packing.is_encrypted)
         return "is encrypted";
     return words("is compressed by method ", packing.method,
-                 ", and stored and deflated ones are read");
+                 "; only stored and deflated members are supported");
 }
 
 RESHARD_DECL void check_stored(zip_member const& zip_member, std::string_view name) {
@@ -314,7 +313,7 @@ RESHARD_DECL void check_stored(zip_member const& zip_member, std::string_view na
         words(name, ": byte ", zip_member.bytes.begin, ": the member '", zip_member.name);
     if (zip_member.packing->method == zip_packing::deflated && !zip_member.packing->is_encrypted)
         fail(errc::unsupported, member,
-             "' is compressed, and only stored ones are read here: write the file without "
+             "' is compressed, but only stored members are supported here: write the file without "
              "compression");
     fail(errc::unsupported, member, "' ", why_unread(*zip_member.packing));
 }
