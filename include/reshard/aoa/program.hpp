@@ -78,6 +78,11 @@ class program {
 public:
     /// A program without statements.
     explicit program(std::string_view text = {}, std::string_view file = {});
+    program(program const& copied);
+    program(program&& moved) noexcept;
+    program& operator=(program const& copied);
+    program& operator=(program&& moved) noexcept;
+    ~program();
 
     /// \name Its content \{
     vector<statement> const& statements() const { return statements_; }

@@ -108,6 +108,9 @@ struct held_number {
     }
 };
 
+/// Whether a program relates numbers that must be equal.
+RESHARD_DECL bool has_numbers(mapping const& program);
+
 /// For each group of numbers that must be equal, the first one on this rank. If a number differs
 /// from the first one of its group, it comes last.
 RESHARD_DECL vector<held_number> numbers_in(const_state_dict const& tensors,

@@ -180,7 +180,12 @@ inline constexpr enum_range range_of_enum<relation::kind>{7, "the kind of relati
 /// For any order of keys, the time of a call grows with the logarithm of the number of keys.
 class mapping {
 public:
-    mapping() = default;
+    mapping();
+    mapping(mapping const& copied);
+    mapping(mapping&& moved) noexcept;
+    mapping& operator=(mapping const& copied);
+    mapping& operator=(mapping&& moved) noexcept;
+    ~mapping();
 
     /// A mapping over all tensors of `source`; a `key_id` is a tensor's index in the catalog.
     explicit mapping(catalog const& source);
@@ -207,30 +212,26 @@ public:
     void add(std::string_view key, index_vector const& shape, data_type dtype);
 
     /// Declares that the source tensor `key` is intentionally unused.
-    void remove(std::string_view key) { removed_.emplace_back(key); }
+    void remove(std::string_view key);
 
     /// Declares that `entry.companion` follows `entry.key`; `define` gives the companion's sources.
-    void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
+    void relate(detail::relation entry);
 
     /// Removes all relations; the definitions of the tensors stay.
-    void forget_relations() { relations_.clear(); }
+    void forget_relations();
 
     /// Declares that the target tensor `key` interleaves other tensors; replaces an earlier
     /// declaration. Stored mappings lack it, and comparisons ignore it.
-    void fuse(std::string const& key, detail::fused_tensor tensor) {
-        fused_.insert_or_assign(key, std::move(tensor));
-    }
+    void fuse(std::string const& key, detail::fused_tensor tensor);
 
     /// Declares which source tensors macros took apart to make the target tensor `key`. Stored
     /// mappings lack it.
-    void take_apart(std::string const& key, vector<detail::taken_apart> split_sources) {
-        apart_.insert_or_assign(key, std::move(split_sources));
-    }
+    void take_apart(std::string const& key, vector<detail::taken_apart> split_sources);
     detail::taken_apart_lists const& apart() const { return apart_; }
 
     /// Declares that `key` is not an output, although the program makes it: nothing reads it, and
     /// the target does not want it. Stored mappings lack it, and comparisons ignore it.
-    void leave_over(std::string_view key) { left_over_.emplace_back(key); }
+    void leave_over(std::string_view key);
     vector<std::string> const& left_over() const { return left_over_; }
 
     /// The output of that key, or null. The pointer is valid until the key is redefined.

@@ -52,15 +52,19 @@ struct common_value {
 
 /// The size and digest of a value.
 struct value_digest {
+    std::string name;
     std::uint64_t bytes = 0;
     std::uint64_t digest = 0;
 
-    static constexpr void members(auto& self, auto&& visit) { visit(self.bytes, self.digest); }
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.name, self.bytes, self.digest);
+    }
 
     bool operator==(value_digest const&) const = default;
 };
 
-using value_digests = std::map<std::string, value_digest, std::less<>>;
+/// Digests of values in the order of their names, each name once.
+using value_digests = vector<value_digest>;
 
 RESHARD_DECL value_digests digests_of(vector<common_value> const& values);
 

@@ -4,6 +4,7 @@
 #define RESHARD_LAYOUT_LAYOUT_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/tensor_shards.hpp>
@@ -177,7 +178,7 @@ private:
     std::uint32_t number_of(tensor_spread spread);
 
     layout made_;
-    std::multimap<std::uint64_t, std::uint32_t> known_; ///< indices of spreads, by digest
+    class_table spread_numbers_;
 };
 
 /// The descriptor of shard `i` of a tensor.

@@ -25,6 +25,12 @@ namespace reshard::aoa {
 RESHARD_DECL program::program(std::string_view text, std::string_view file)
     : text_(text), file_(file), lines_(text), attributes_(1), origins_(1) {}
 
+RESHARD_DECL program::program(program const& copied) = default;
+RESHARD_DECL program::program(program&& moved) noexcept = default;
+RESHARD_DECL program& program::operator=(program const& copied) = default;
+RESHARD_DECL program& program::operator=(program&& moved) noexcept = default;
+RESHARD_DECL program::~program() = default;
+
 RESHARD_DECL std::span<name const> program::names(statement const& of) const {
     return std::span(names_).subspan(of.names, of.left + of.right);
 }

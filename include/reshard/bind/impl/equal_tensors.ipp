@@ -7,18 +7,16 @@
 
 #include <reshard/copy/conversions.hpp>
 #include <reshard/copy/copy_elements.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <complex>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 namespace reshard::detail {
@@ -39,16 +37,20 @@ std::string text_of_number(auto value) {
     return {digits.data(), end};
 }
 
-std::string text_of_complex(auto const& value) {
-    return "(" + text_of_number(value.real()) + ", " + text_of_number(value.imag()) + ")";
+/// The text of a complex element whose real and imaginary parts have type `T`.
+template <class T>
+std::string text_of_complex(const_tensor_view const& elements, index_t index) {
+    std::array<T, 2> parts{};
+    copy_elements({{}, index, {}, 0, {}}, {elements.dtype, {}}, elements.data, parts.data());
+    return "(" + text_of_number(parts[0]) + ", " + text_of_number(parts[1]) + ")";
 }
 
 RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t index) {
     data_type const dtype = elements.dtype;
     if (dtype == data_type::c64)
-        return text_of_complex(element_as<std::complex<float>>(elements, index));
+        return text_of_complex<float>(elements, index);
     if (dtype == data_type::c128)
-        return text_of_complex(element_as<std::complex<double>>(elements, index));
+        return text_of_complex<double>(elements, index);
     if (is_integer(dtype))
         return text_of_number(element_as<std::int64_t>(elements, index));
     if (dtype == data_type::u64)
@@ -187,58 +189,84 @@ RESHARD_DECL std::string copies_differ(relation const& copied, index_vector cons
                  "' without comparing (option take_first)");
 }
 
-/// The keys of a program's sources that do not have exactly one element.
-inline std::unordered_set<std::string_view> keys_of_several(mapping const& program) {
-    std::unordered_set<std::string_view> keys;
-    for (mapping_source const& source : program.sources())
-        if (element_count(source.shape) != 1)
-            keys.insert(source.key);
-    return keys;
+/// Appends a value, and returns its index.
+template <class T>
+std::uint32_t append(vector<T>& values, T value) {
+    values.push_back(std::move(value));
+    return static_cast<std::uint32_t>(values.size() - 1);
+}
+
+RESHARD_DECL bool has_numbers(mapping const& program) {
+    for (relation const& relation : program.relations())
+        if (relation.type == relation::kind::number)
+            return true;
+    return false;
+}
+
+/// Whether a relation is between numbers, and not between tensors of several elements.
+///
+/// \param sources the indices of the program's sources, by key
+inline bool is_between_numbers(relation const& relation, source_list const& sources,
+                               key_index const& places) {
+    if (relation.type != relation::kind::number)
+        return false;
+    auto const place = places.find(relation.key, [&](key_id i) { return sources.key(i); });
+    return !place || element_count(sources[*place].shape) == 1;
 }
 
 RESHARD_DECL vector<relation> tensors_to_compare(mapping const& program) {
-    std::optional<std::unordered_set<std::string_view>> several;
+    source_list const& sources = program.sources();
+    key_index places;
+    if (has_numbers(program))
+        for (key_id i = 0; i < sources.size(); ++i)
+            places.append(sources.key(i), i);
     vector<relation> compared;
-    for (relation const& relation : program.relations()) {
-        if (relation.type == relation::kind::number && !several)
-            several = keys_of_several(program);
-        if (relation.is_compared() &&
-            (relation.type != relation::kind::number || several->contains(relation.key)))
+    for (relation const& relation : program.relations())
+        if (relation.is_compared() && !is_between_numbers(relation, sources, places))
             compared.push_back(relation);
-    }
     return compared;
 }
 
 RESHARD_DECL vector<held_number> numbers_in(const_state_dict const& tensors,
                                             mapping const& program) {
-    std::unordered_map<std::string_view, const_tensor_view const*> views;
-    for (auto const& [shard, tensor] : tensors)
-        if (element_count(shard.global_shape) == 1 && element_count(tensor.shape) == 1)
-            views.try_emplace(shard.key, &tensor);
-    std::unordered_map<std::string_view, std::size_t> firsts; // indices in `numbers`
+    vector<const_local_shard const*> shards;
+    key_index shard_places, number_places;
+    auto const shard_key = [&](std::uint32_t i) -> std::string_view {
+        return shards[i]->descriptor.key;
+    };
+    for (const_local_shard const& shard : tensors)
+        if (element_count(shard.descriptor.global_shape) == 1 &&
+            element_count(shard.tensor.shape) == 1)
+            shard_places.find_or_append(shard.descriptor.key, shard_key,
+                                        [&] { return append(shards, &shard); });
     vector<held_number> numbers;
+    auto const first_key = [&](std::uint32_t i) -> std::string_view { return numbers[i].first; };
     for (relation const& relation : program.relations())
         for (std::string const* const key : {&relation.key, &relation.companion}) {
-            auto const match = views.find(*key);
-            if (relation.type != relation::kind::number || match == views.end())
+            auto const place = shard_places.find(*key, shard_key);
+            if (relation.type != relation::kind::number || !place)
                 continue;
-            held_number held_number{relation.key, *key, element_text(*match->second, 0),
-                                    element_bits_text(*match->second, 0)};
-            auto const [first, is_new] = firsts.try_emplace(relation.key, numbers.size());
-            bool const differs = !is_new && numbers[first->second].bits != held_number.bits;
-            if (is_new || differs)
+            const_tensor_view const& tensor = shards[*place]->tensor;
+            held_number held_number{relation.key, *key, element_text(tensor, 0),
+                                    element_bits_text(tensor, 0)};
+            std::uint32_t const first = number_places.find_or_append(
+                relation.key, first_key, [&] { return append(numbers, held_number); });
+            if (numbers[first].bits != held_number.bits) {
                 numbers.push_back(std::move(held_number));
-            if (differs)
                 return numbers;
+            }
         }
     return numbers;
 }
 
 RESHARD_DECL void check_numbers(vector<vector<held_number>> const& of_ranks) {
-    std::unordered_map<std::string_view, held_number const*> firsts;
+    vector<held_number const*> firsts;
+    key_index places;
+    auto const key_at = [&](std::uint32_t i) -> std::string_view { return firsts[i]->first; };
     for (vector<held_number> const& of_rank : of_ranks)
         for (held_number const& element : of_rank) {
-            held_number const& first = *firsts.try_emplace(element.first, &element).first->second;
+            held_number const& first = *firsts[places.find_or_append(
+                element.first, key_at, [&] { return append(firsts, &element); })];
             if (first.key != element.key && first.bits != element.bits)
                 fail(errc::overlap, copies_differ({relation::kind::number, first.key, element.key},
                                                   {}, element.text, first.text));

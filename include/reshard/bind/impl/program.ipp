@@ -54,7 +54,7 @@ struct shipped_mapping {
 /// \throws error on every rank: errc::ranks_disagree if ranks have different mappings
 inline mapping mapping_of_others(any_group const& ranks, vector<std::uint8_t> const& has,
                                  mapping new_mapping) {
-    auto const first = static_cast<int>(std::ranges::find(has, 1) - has.begin());
+    auto const first = static_cast<int>(std::find(has.begin(), has.end(), 1) - has.begin());
     shipped_mapping shipped_mapping;
     if (ranks.rank() == first)
         shipped_mapping = {to_bytes(new_mapping), new_mapping.left_over()};
@@ -105,7 +105,8 @@ inline mapping make_mapping(any_group const& ranks, any_program const& program,
         own_notice.digest = digest_of_program(mapping);
     }));
     vector<mapping_notice> notices = gather_values(ranks, own_notice);
-    auto const owners = std::ranges::count(notices, true, &mapping_notice::has_program);
+    auto const owners = std::count_if(notices.begin(), notices.end(),
+                                      [](auto const& notice) { return notice.has_program; });
     if (owners == 0 || owners == ranks.size()) {
         throw_first(notices, &mapping_notice::problem);
         check_equal(notices);
@@ -123,7 +124,7 @@ inline mapping make_mapping(any_group const& ranks, any_program const& program,
 
 inline void compare_copies(any_group const& world, const_state_dict const& tensors,
                            mapping const& program, tensor_mover const& move) {
-    if (std::ranges::count(program.relations(), relation::kind::number, &relation::type) > 0)
+    if (has_numbers(program))
         check_numbers(gather_values(world, numbers_in(tensors, program)));
     for (relation const& relation : tensors_to_compare(program)) {
         auto const match =

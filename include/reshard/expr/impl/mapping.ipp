@@ -51,6 +51,13 @@ RESHARD_DECL void validate(mapping_output const& output) {
     detail::check_tensor(output.key, output.value.dtype, output.value.shape);
 }
 
+RESHARD_DECL mapping::mapping() = default;
+RESHARD_DECL mapping::mapping(mapping const& copied) = default;
+RESHARD_DECL mapping::mapping(mapping&& moved) noexcept = default;
+RESHARD_DECL mapping& mapping::operator=(mapping const& copied) = default;
+RESHARD_DECL mapping& mapping::operator=(mapping&& moved) noexcept = default;
+RESHARD_DECL mapping::~mapping() = default;
+
 RESHARD_DECL mapping::mapping(catalog const& source) {
     std::size_t characters = 0;
     for (catalog_entry const& entry : source)
@@ -76,6 +83,25 @@ RESHARD_DECL expression mapping::source(detail::key_id id) const {
     detail::mapping_source const tensor = sources_[id];
     return detail::source_tensor(id, tensor.shape, tensor.dtype);
 }
+
+RESHARD_DECL void mapping::remove(std::string_view key) { removed_.emplace_back(key); }
+
+RESHARD_DECL void mapping::relate(detail::relation entry) {
+    relations_.push_back(std::move(entry));
+}
+
+RESHARD_DECL void mapping::forget_relations() { relations_.clear(); }
+
+RESHARD_DECL void mapping::fuse(std::string const& key, detail::fused_tensor tensor) {
+    fused_.insert_or_assign(key, std::move(tensor));
+}
+
+RESHARD_DECL void mapping::take_apart(std::string const& key,
+                                      vector<detail::taken_apart> split_sources) {
+    apart_.insert_or_assign(key, std::move(split_sources));
+}
+
+RESHARD_DECL void mapping::leave_over(std::string_view key) { left_over_.emplace_back(key); }
 
 RESHARD_DECL void mapping::define(std::string_view key, expression value) {
     outputs_.put({std::string(key), std::move(value), false});

@@ -6,9 +6,11 @@
 #include <reshard/group/gather_layout.hpp>
 
 #include <reshard/core/digest.hpp>
+#include <reshard/core/key_index.hpp>
+#include <reshard/core/sorting.hpp>
 
 #include <cstddef>
-#include <map>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -55,10 +57,18 @@ RESHARD_DECL layout layout_of_notices(vector<layout_notice> const& notices) {
     return layout_of_spans(shards);
 }
 
+/// The first rank that has several parts of a tensor along an axis, and the number of its parts; 0
+/// if there is no such rank.
+struct several_parts {
+    std::size_t rank = 0;
+    std::size_t held = 0;
+};
+
 /// A tensor that several ranks have, and the first of these ranks.
 struct merged_tensor {
     cut_tensor cuts;
     std::size_t rank;
+    vector<several_parts> several; ///< by axis
 };
 
 /// \throws error with errc::shape_mismatch or errc::dtype_mismatch
@@ -80,29 +90,40 @@ inline void check_same_tensor(merged_tensor const& first, cut_tensor const& tens
 class tensor_merger {
 public:
     void add(cut_tensor const& tensor, std::size_t rank) {
-        auto const [position, is_new] =
-            tensors_.try_emplace(tensor.key, merged_tensor{tensor, rank});
-        if (is_new)
-            return;
-        check_same_tensor(position->second, tensor, rank);
+        auto const key_at = [&](std::uint32_t i) -> std::string_view {
+            return tensors_[i].cuts.key;
+        };
+        std::size_t const number = places_.find_or_append(tensor.key, key_at, [&] {
+            tensors_.push_back({{tensor.key, tensor.dtype, tensor.shape, {}}, rank, {}});
+            tensors_.back().cuts.begins.resize(tensor.begins.size());
+            tensors_.back().several.resize(tensor.begins.size());
+            return static_cast<std::uint32_t>(tensors_.size() - 1);
+        });
+        merged_tensor& merged = tensors_[number];
+        check_same_tensor(merged, tensor, rank);
         for (std::size_t axis = 0; axis < tensor.begins.size(); ++axis) {
-            auto& begins = position->second.cuts.begins[axis];
-            begins.insert(begins.end(), tensor.begins[axis].begin(), tensor.begins[axis].end());
+            vector<index_t> const& added = tensor.begins[axis];
+            vector<index_t>& begins = merged.cuts.begins[axis];
+            begins.insert(begins.end(), added.begin(), added.end());
+            if (added.size() > 1 && merged.several[axis].held == 0)
+                merged.several[axis] = {rank, added.size()};
         }
     }
 
-    vector<cut_tensor> merged() && {
-        vector<cut_tensor> result;
-        for (auto& [key, tensor] : tensors_) {
+    /// The tensors, in the order of their keys.
+    vector<merged_tensor> merged() && {
+        sort_by(tensors_, [](merged_tensor const& a, merged_tensor const& b) {
+            return a.cuts.key < b.cuts.key;
+        });
+        for (merged_tensor& tensor : tensors_)
             for (vector<index_t>& begins : tensor.cuts.begins)
                 begins = sorted_once(std::move(begins));
-            result.push_back(std::move(tensor.cuts));
-        }
-        return result;
+        return std::move(tensors_);
     }
 
 private:
-    std::map<std::string, merged_tensor, std::less<>> tensors_;
+    vector<merged_tensor> tensors_;
+    key_index places_; ///< of `tensors_`
 };
 
 RESHARD_DECL vector<cut_tensor> cuts_of(vector<shard_descriptor> const& shards) {
@@ -114,25 +135,10 @@ RESHARD_DECL vector<cut_tensor> cuts_of(vector<shard_descriptor> const& shards) 
             add_begins(tensor.begins[axis], shard.region, shard.cycles, axis);
         merger.add(tensor, 0);
     }
-    return std::move(merger).merged();
-}
-
-/// The first rank that has several parts of a tensor along an axis, and the number of its parts.
-struct several_parts {
-    std::size_t rank;
-    std::size_t held;
-};
-
-using several_by_axis = std::map<std::pair<std::string_view, std::size_t>, several_parts>;
-
-inline several_by_axis several_of(vector<vector<cut_tensor>> const& ranks) {
-    several_by_axis found_axis;
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-        for (cut_tensor const& tensor : ranks[rank])
-            for (std::size_t axis = 0; axis < tensor.begins.size(); ++axis)
-                if (std::size_t const held_count = tensor.begins[axis].size(); held_count > 1)
-                    found_axis.try_emplace({tensor.key, axis}, several_parts{rank, held_count});
-    return found_axis;
+    vector<cut_tensor> cuts;
+    for (merged_tensor& tensor : std::move(merger).merged())
+        cuts.push_back(std::move(tensor.cuts));
+    return cuts;
 }
 
 RESHARD_DECL catalog merge_cuts(vector<vector<cut_tensor>> const& ranks) {
@@ -140,16 +146,15 @@ RESHARD_DECL catalog merge_cuts(vector<vector<cut_tensor>> const& ranks) {
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
         for (cut_tensor const& tensor : ranks[rank])
             merger.add(tensor, rank);
-    several_by_axis const several = several_of(ranks);
     vector<catalog_entry> entries;
-    for (cut_tensor& tensor : std::move(merger).merged()) {
+    for (auto& [tensor, first, several] : std::move(merger).merged()) {
         catalog_entry entry{std::move(tensor.key), tensor.dtype, tensor.shape, {}};
         for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
             add_parts(entry, axis, static_cast<index_t>(tensor.begins[axis].size()),
                       are_even(tensor.begins[axis], tensor.shape[axis]));
-            if (auto const match = several.find({entry.key, axis}); match != several.end())
-                add_held(entry, axis, static_cast<holder_t>(match->second.rank),
-                         match->second.held);
+            if (several[axis].held > 0)
+                add_held(entry, axis, static_cast<holder_t>(several[axis].rank),
+                         several[axis].held);
         }
         entries.push_back(std::move(entry));
     }

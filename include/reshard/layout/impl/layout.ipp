@@ -258,14 +258,10 @@ inline std::uint64_t digest_of(tensor_spread const& spread) {
 }
 
 RESHARD_DECL std::uint32_t layout_builder::number_of(tensor_spread spread) {
-    std::uint64_t const digest = digest_of(spread);
-    auto const [first, last] = known_.equal_range(digest);
-    for (auto position = first; position != last; ++position)
-        if (made_.spreads[position->second] == spread)
-            return position->second;
-    auto const number = static_cast<std::uint32_t>(made_.spreads.size());
-    known_.emplace(digest, number);
-    made_.spreads.push_back(std::move(spread));
+    std::uint32_t const number = spread_numbers_.number(
+        digest_of(spread), [&](std::uint32_t i) { return made_.spreads[i] == spread; });
+    if (number == made_.spreads.size())
+        made_.spreads.push_back(std::move(spread));
     return number;
 }
 

@@ -8,6 +8,7 @@
 
 #include <reshard/bind/job_state.hpp>
 #include <reshard/bind/options.hpp>
+#include <reshard/core/key_index.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
@@ -21,7 +22,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -132,10 +132,17 @@ RESHARD_DECL vector<rank_notice> rank_notices_of(vector<call_notice> const& noti
 
 RESHARD_DECL vector<int> nodes_of(vector<rank_notice> const& notices) {
     auto const per_node = static_cast<std::size_t>(ranks_per_node(0));
-    std::map<std::string_view, vector<int>> ranks;
+    vector<vector<int>> ranks; // of each machine
+    key_index machines;
+    auto const machine_at = [&](std::uint32_t i) -> std::string_view {
+        return notices[static_cast<std::size_t>(ranks[i].front())].machine;
+    };
     vector<int> nodes;
     for (rank_notice const& notice : notices) {
-        vector<int>& same = ranks[notice.machine];
+        vector<int>& same = ranks[machines.find_or_append(notice.machine, machine_at, [&] {
+            ranks.emplace_back();
+            return static_cast<std::uint32_t>(ranks.size() - 1);
+        })];
         std::size_t const number = same.size();
         same.push_back(static_cast<int>(nodes.size()));
         nodes.push_back(same[per_node == 0 ? 0 : number / per_node * per_node]);

@@ -6,18 +6,17 @@
 #include <reshard/core/vector.hpp>
 #include <reshard/plan/problem.hpp>
 
+#include <reshard/core/digest.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/expr/block_scales.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/plan/source_indices.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace reshard {
@@ -211,17 +210,21 @@ inline vector<target_side> targets_of(mapping const& program, layout const& targ
 }
 
 /// The distinct boxes of each holder.
-inline std::map<holder_t, std::set<box>> boxes_by_holder(tensor_shards const& shards) {
-    std::map<holder_t, std::set<box>> boxes;
+inline vector<vector<box>> boxes_by_holder(tensor_shards const& shards, holder_t holders) {
+    vector<vector<box>> boxes(holders);
     for (std::size_t i = 0; i < shards.size(); ++i)
         for (box const& box : shards.boxes(i))
             if (!is_empty(box))
-                boxes[shards.holder(i)].insert(box);
+                boxes[shards.holder(i)].push_back(box);
+    for (vector<box>& held : boxes) {
+        sort_by(held, std::less<>{});
+        held.erase(std::unique(held.begin(), held.end()), held.end());
+    }
     return boxes;
 }
 
 /// \pre the boxes share no elements
-inline bool have_all(std::set<box> const& boxes, box const& wanted) {
+inline bool have_all(vector<box> const& boxes, box const& wanted) {
     index_t index = 0;
     for (box const& box : boxes)
         if (auto const common = intersect(box, wanted))
@@ -229,8 +232,8 @@ inline bool have_all(std::set<box> const& boxes, box const& wanted) {
     return index >= element_count(wanted);
 }
 
-inline box hull_of(std::set<box> const& boxes) {
-    box full_box = *boxes.begin();
+inline box hull_of(vector<box> const& boxes) {
+    box full_box = boxes.front();
     for (box const& box : boxes)
         full_box = hull(full_box, box);
     return full_box;
@@ -240,7 +243,7 @@ inline box hull_of(std::set<box> const& boxes) {
 /// missing scales are between others.
 ///
 /// \pre the holder has some of the scales
-inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {
+inline std::size_t lacking_axis(vector<box> const& boxes, box const& wanted) {
     box const box = hull_of(boxes);
     for (std::size_t axis = 0; axis < wanted.ndim(); ++axis)
         if (box.offset[axis] > wanted.offset[axis] || box.end(axis) < wanted.end(axis))
@@ -276,7 +279,7 @@ inline std::size_t torn_axis(box const& region, block_form const& form) {
 
 /// Describes the scales that a holder of `region` lacks, if it has `boxes` of the scales.
 inline std::string scales_text(relation const& scaled, holder_t holder, box const& region,
-                               std::set<box> const& boxes) {
+                               vector<box> const& boxes) {
     block_form const form{scaled.block, scaled.count};
     box const wanted = scales_of_box(region, form);
     std::size_t const axis =
@@ -293,12 +296,11 @@ inline std::string scales_fault(relation const& scaled, layout const& target,
                                 tensor_layout const& tensor, tensor_layout const& scales) {
     block_form const form{scaled.block, scaled.count};
     tensor_shards const shards = target.shards_of(tensor);
-    auto const held = boxes_by_holder(target.shards_of(scales));
+    auto const held = boxes_by_holder(target.shards_of(scales), target.holders);
     for (std::size_t i = 0; i < shards.size(); ++i) {
         if (shards.flat(i))
             continue;
-        auto const position = held.find(shards.holder(i));
-        std::set<box> const boxes = position == held.end() ? std::set<box>() : position->second;
+        vector<box> const& boxes = held[shards.holder(i)];
         for (box const& region : shards.boxes(i))
             if (!is_empty(region) && !have_all(boxes, scales_of_box(region, form)))
                 return scales_text(scaled, shards.holder(i), region, boxes);
@@ -318,23 +320,63 @@ inline bool are_scales(relation const& scaled, index_vector const& shape,
            is_form(scaled.count) && scale_counts(shape, {scaled.block, scaled.count}) == scales;
 }
 
+/// How a tensor and its scales are spread. It decides whether each holder has its scales.
+struct scaled_spreads {
+    std::uint32_t tensor;
+    std::uint32_t scales;
+    block_form form;
+
+    bool operator==(scaled_spreads const&) const = default;
+};
+
+/// The spreads that are known to have no fault.
+class sound_spreads {
+    static std::uint64_t digest(scaled_spreads const& spreads) {
+        return digest_of_all(spreads.tensor, spreads.scales, spreads.form.block,
+                             spreads.form.count);
+    }
+
+    auto equals(scaled_spreads const& spreads) const {
+        return [&](std::uint32_t i) { return values_[i] == spreads; };
+    }
+
+public:
+    bool contains(scaled_spreads const& spreads) const {
+        return numbers_.find_number(digest(spreads), equals(spreads)) != class_table::none;
+    }
+
+    /// \pre `!contains(spreads)`
+    void add(scaled_spreads spreads) {
+        numbers_.number(digest(spreads), equals(spreads));
+        values_.push_back(std::move(spreads));
+    }
+
+private:
+    vector<scaled_spreads> values_;
+    class_table numbers_;
+};
+
 RESHARD_DECL vector<scales_apart> find_scales_apart(mapping const& program, layout const& target) {
     vector<scales_apart> aparts;
-    std::set<std::string_view> apart;
-    std::set<std::tuple<std::uint32_t, std::uint32_t, index_vector, index_vector>>
-        sound; // pairs of spreads without a fault
+    key_index apart_places;
+    auto const key_at = [&](std::uint32_t i) -> std::string_view { return aparts[i].key; };
+    sound_spreads sound;
     for (relation const& relation : program.relations()) {
         tensor_layout const* const tensor = target.find(relation.key);
         tensor_layout const* const scales = target.find(relation.companion);
-        if (!tensor || !scales || apart.contains(relation.key) ||
-            !are_scales(relation, target.shape_of(*tensor), target.shape_of(*scales)) ||
-            sound.contains({tensor->spread, scales->spread, relation.block, relation.count}))
+        if (!tensor || !scales || apart_places.find(relation.key, key_at) ||
+            !are_scales(relation, target.shape_of(*tensor), target.shape_of(*scales)))
+            continue;
+        scaled_spreads spreads{tensor->spread, scales->spread, {relation.block, relation.count}};
+        if (sound.contains(spreads))
             continue;
         std::string fault = scales_fault(relation, target, *tensor, *scales);
-        if (fault.empty())
-            sound.insert({tensor->spread, scales->spread, relation.block, relation.count});
-        else if (apart.insert(relation.key).second)
+        if (fault.empty()) {
+            sound.add(std::move(spreads));
+        } else {
+            apart_places.append(relation.key, static_cast<std::uint32_t>(aparts.size()));
             aparts.push_back({relation.key, std::move(fault)});
+        }
     }
     return aparts;
 }
