@@ -86,23 +86,23 @@ void check_shared(bool are_shared, std::string const& format);
 /// \param format a format's name; empty: safetensors
 std::string lost_objects_of(source_spec const& source, std::string const& format);
 
-/// Warns of tensors inside omitted values; returns the number of warnings.
+/// Warns about tensors inside omitted values; returns the number of warnings.
 ///
 /// \param says whether this process prints
 std::size_t say_lost_tensors(reshard::checkpoint const& source, bool says);
 
-/// Warns of texts in the source's metadata that are not carried; returns the number of warnings.
+/// Warns about texts in the source's metadata that are not carried; returns the number of warnings.
 ///
 /// \param format a format's name; empty: safetensors
 std::size_t say_lost_texts(reshard::checkpoint_metadata const& source,
                            reshard::mapping const& program, std::string const& format, bool says);
 
-/// Warns of tuples in a `.pt` file that formats of torch.distributed.checkpoint store as separate
-/// entries, although torch keeps them whole; returns the number of warnings.
+/// Warns about tuples in a `.pt` file that formats of torch.distributed.checkpoint store as
+/// separate entries, although torch keeps them whole; returns the number of warnings.
 std::size_t say_taken_apart(reshard::checkpoint_metadata const& source, std::string const& format,
                             bool says);
 
-/// Refuses interleaved tensors for a format whose readers cut them differently, as `convert` does.
+/// Like `convert`, refuses interleaved tensors for a format whose readers cut them differently.
 ///
 /// \throws error with errc::unsupported
 void check_fused_order(job const& full_job, job_files const& files, std::string const& format);

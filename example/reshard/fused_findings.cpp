@@ -162,7 +162,7 @@ std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule
     return count > 1 || is_data ? text : std::string();
 }
 
-/// Warns of tensors that are fused for more parts than there are tensor-parallel ranks, because
+/// Warns about tensors that are fused for more parts than there are tensor-parallel ranks, because
 /// other mesh axes cut them, too.
 void warn_fused_by_axes(job& full_job, job_files const& files) {
     if (!full_job.target || full_job.map().fused().empty())

@@ -338,7 +338,8 @@ void add_inspect(CLI::App& app, invocation& chosen) {
     add_path(*command, chosen, "PATH", options->path, "A checkpoint")->required();
     command->add_flag(
         "--all", options->all,
-        "Show every tensor, even if keys differ only in numbers, and every other value");
+        "Show every tensor and other value, and metadata in full; by default, tensors whose keys "
+        "differ only in numbers share a line");
     add_reading(*command, options->reading);
     add_report(*command, options->report, "that shows its contents");
     options->reading.takes_values_alone = true;

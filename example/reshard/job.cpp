@@ -121,8 +121,8 @@ aoa::program with_casts(job& full_job, aoa::program const& written,
     return aoa::parse(full_job.written.text, files.program);
 }
 
-/// Warns of the first `fused_qkv` or `fused_qkv_old` statement whose numbers of heads are not the
-/// numbers in the source's model.
+/// Warns about the first `fused_qkv` or `fused_qkv_old` statement whose numbers of heads are not
+/// the numbers in the source's model.
 void warn_head_counts(job& full_job, aoa::program const& program, job_files const& files) {
     constexpr std::string_view counts[][3] = {
         {"num_heads", "num_q_heads", "num_attention_heads"},

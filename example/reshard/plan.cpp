@@ -231,8 +231,8 @@ void write_files(plan_command const& options, source_spec const& source, job con
     detail::write_whole_files(files);
 }
 
-/// Warns of values that would be lost because `convert` refuses or silently omits them; returns the
-/// number of warnings.
+/// Warns about values that would be lost because `convert` refuses or silently omits them; returns
+/// the number of warnings.
 std::size_t say_lost(source_spec const& source, plan_command const& options) {
     check_replicas(options.replicas || options.per_rank, options.to);
     check_shared(options.share_copies, options.to);

@@ -348,7 +348,7 @@ def immutable_of_jax():
 
 
 def warned():
-    """What a program warns of is said by the first rank, or refused on all."""
+    """What a program warns about is said by the first rank, or refused on all."""
     source, target = numpy.arange(6, dtype="float32"), numpy.zeros(6, "float32")
     program = "w -> v\nno.such.$LAYER_ID -> x.$LAYER_ID\n"
     with warnings.catch_warnings(record=True) as said:

@@ -206,11 +206,11 @@ struct lower_context {
     /// no statement may make it.
     void check_bindable(name const& name) const;
 
-    /// Warns of a value that no statement has read, and that no statement can read after its name
-    /// is bound again.
+    /// Warns about a value that no statement has read, and that none can read once its name is
+    /// bound again.
     void warn_overwritten(statement const& statement, name const& bound_again);
 
-    /// Warns of each source tensor that no statement has read, and that no statement can read
+    /// Warns about each source tensor that no statement has read, and that none can read any more,
     /// because a statement has bound its name.
     void warn_replaced();
 
@@ -261,8 +261,8 @@ RESHARD_DECL void check_fused_again(lower_context const& context, statement cons
 /// Declares how the outputs are interleaved, and the tensors that macros took apart for them.
 RESHARD_DECL void declare_fused(lower_context& context);
 
-/// Warns of outputs that have the names of fused tensors but are plain concats, if the target cuts
-/// them along the concat's axis: a rank would have rows of one member, and none of the others.
+/// Warns about outputs that have the names of fused tensors but are plain concats, if the target
+/// cuts them along the concat's axis: a rank would have rows of one member, and none of the others.
 RESHARD_DECL void warn_plain_concats(lower_context& context);
 
 /// Warns once of tensors that keep their names although the name contains the name of a tensor that

@@ -28,7 +28,8 @@ namespace reshard {
 /// In a Unified Checkpoint, `w.w_0` is the master weight of `w`, and `w.moment1_0` is a moment. If
 /// a weight is stored only once, as itself or as its master weight, `w.w_0` is another name of `w`.
 ///
-/// Only headers and indexes are read. Planning checks whether the shards of a tensor cover it.
+/// Reads headers, indexes, and values that are not tensors, but no data of tensors. Planning checks
+/// whether the shards of a tensor cover it.
 ///
 /// \throws error with errc::missing_file if the path, or a file that an index lists, does not
 ///         exist; with errc::unsupported if the format is unknown, or is not `options.from`; with

@@ -108,7 +108,7 @@ public:
     RESHARD_DECL void add_part(std::string const& key, index_vector const& shape, box const& region,
                                file_tensor const& tensor);
 
-    /// Adds a tensor of the last file that cannot be read, and why.
+    /// Adds a tensor of the last file that cannot be read, with the reason.
     RESHARD_DECL void add_unread(std::string key, index_vector const& shape, std::string reason);
 
     /// True for a key that was added.
@@ -137,7 +137,7 @@ public:
     /// Adds a value of the last file that is not a tensor.
     RESHARD_DECL void add_object(std::string key, bool is_none = false, bool holds_tensors = false);
 
-    /// Adds a value of the last file that is neither read nor written, and why.
+    /// Adds a value of the last file that is neither read nor written, with the reason.
     RESHARD_DECL void add_opaque(std::string key, std::string reason, bool holds_tensors = false);
 
     /// Adds a warning; its text begins with its file.

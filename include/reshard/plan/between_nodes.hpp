@@ -31,7 +31,8 @@ RESHARD_DECL detail::node_traffic balanced_senders();
 /// transfers, it has relays without a comparison.
 ///
 /// In a load, one rank reads the bytes of files that several nodes need, and passes them on. This
-/// is faster if one rank sends more bytes per second than all nodes together read.
+/// is faster if one rank can send more bytes per second than the file system delivers to all nodes
+/// together.
 RESHARD_DECL detail::node_traffic relays(network const& over = {});
 
 namespace detail {

@@ -53,7 +53,7 @@ struct scales_apart {
 /// use. A target without scales is not checked either.
 RESHARD_DECL vector<scales_apart> find_scales_apart(mapping const& program, layout const& target);
 
-/// \throws error with errc::bad_layout for the first such tensor
+/// \throws error with errc::bad_layout for the first result of `find_scales_apart`
 RESHARD_DECL void check_scales(mapping const& program, layout const& target);
 
 } // namespace detail

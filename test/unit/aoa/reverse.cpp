@@ -110,7 +110,8 @@ BOOST_AUTO_TEST_CASE(the_first_reason_is_thrown) {
                               return problem.code() == errc::not_invertible &&
                                      std::string(problem.what()) ==
                                          "f.aoa:1:1: not invertible: 'b' cannot be recovered: this "
-                                         "statement removes it (option allow_removed)\n"
+                                         "statement removes it; it can come back as zeros "
+                                         "(option allow_removed)\n"
                                          "    b -> _\n    ^";
                           });
 }

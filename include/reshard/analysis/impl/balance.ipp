@@ -26,7 +26,7 @@ inline plan_balance::extreme extreme_of(vector<index_t> const& bytes, index_t le
     return {static_cast<holder_t>(most - bytes.begin()), *most, std::min(least, *most)};
 }
 
-/// The seconds for a byte; 0 if the bandwidth is not limited.
+/// The seconds per byte; 0 if the bandwidth is not limited.
 inline double seconds_per_byte(double bytes_per_second) {
     return bytes_per_second > 0 ? 1 / bytes_per_second : 0;
 }
@@ -119,7 +119,7 @@ inline least_time least_time_out(plan_flows const& flows, network const& over, h
     return longest;
 }
 
-/// The seconds for a byte if all ranks of a node share the work. A byte that is passed on is sent
+/// The seconds per byte if all ranks of a node share the work. A byte that is passed on is sent
 /// and received.
 inline byte_seconds seconds_of_node(network const& over, double ranks) {
     auto const each = [&](network::speed const& speed, double ends) {

@@ -171,7 +171,7 @@ inline bool needs_chain(macro_context const& context, vector<statement> const& s
     });
 }
 
-/// Warns of statements on the same line, which occur if a comma between two texts is missing.
+/// Warns about statements on the same line, which occur if a comma between two texts is missing.
 inline void warn_of_joined(macro_context& context, vector<statement> const& statements) {
     for (std::size_t i = 1; i < statements.size(); ++i)
         if (text_span const where = statements[i].where;

@@ -238,10 +238,10 @@ private:
             fail_at(statement,
                     {errc::not_invertible,
                      words("'", key,
-                           "' cannot be recovered: this statement removes it (option "
-                           "allow_removed), and its shape and data type are unknown; give a target "
-                           "that lists it, or tensors like those that the program "
-                           "read (option like)"),
+                           "' cannot be recovered: this statement removes it, and it cannot come "
+                           "back as zeros (option allow_removed), because its shape and data type "
+                           "are unknown; give a target that lists it, or tensors like those that "
+                           "the program read (option like)"),
                      code_.left(statement)[0].where, key});
         }
     }

@@ -286,7 +286,7 @@ RESHARD_DECL void lower_context::warn_replaced() {
         result.findings.push_back(
             {severity::warning, "replaced", key,
              "'" + key +
-                 "' is made here, but nothing has read the source's tensor of that name, so it "
+                 "' is made here, so the source's tensor of that name, which nothing has read, "
                  "is lost",
              bound.where, bound.origin});
     }

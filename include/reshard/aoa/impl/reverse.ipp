@@ -216,9 +216,11 @@ private:
             return;
         }
         lose(entry, by,
-             removed != none ? "this statement removes it (option allow_removed)"
-                             : "nothing reads it, and this statement makes the tensor '" +
-                                   entry.key + "' of the target instead (option allow_removed)");
+             removed != none
+                 ? "this statement removes it; it can come back as zeros (option allow_removed)"
+                 : "nothing reads it, and this statement makes the tensor '" + entry.key +
+                       "' of the target instead; it can come back as zeros "
+                       "(option allow_removed)");
     }
 
     void note(statement const& statement, std::string key, std::string message) {

@@ -352,7 +352,7 @@ private:
         return in_.names.read(which);
     }
 
-    /// Refuses results that cannot be bound, and warns of values that are overwritten.
+    /// Refuses results that cannot be bound, and warns about values that are overwritten.
     void check_results(statement const& statement) {
         auto const right = in_.code.right(statement);
         if (name const* const again = repeated_name(right)) {

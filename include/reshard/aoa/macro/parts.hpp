@@ -130,13 +130,13 @@ private:
 RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& statement,
                                     std::string_view word, std::optional<index_t> named);
 
-/// Warns of a tensor with groups of heads if the target cuts it inside a group.
+/// Warns about a tensor with groups of heads if the target cuts it inside a group.
 ///
 /// \param word the macro
 RESHARD_DECL void report_cut_groups(macro_context& context, statement const& statement,
                                     std::string_view word, index_t axis, index_t groups);
 
-/// Warns of a tensor if a rank has several of its parts along the axis: then these are not the
+/// Warns about a tensor if a rank has several of its parts along the axis: then these are not the
 /// ranks' parts that the macro interleaves. The command-line tool refuses such a tensor.
 ///
 /// \param counter the parts found on that side

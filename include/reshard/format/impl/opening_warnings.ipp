@@ -103,7 +103,7 @@ inline std::string some_keys(vector<std::string> const& keys) {
                               : text;
 }
 
-/// Warns of entries that cannot be read, with one text for each reason.
+/// Warns about entries that cannot be read, with one text for each reason.
 inline void warn_of_entries(checkpoint_metadata& metadata) {
     std::map<std::string, vector<std::string>> tensors, values;
     for (checkpoint_tensor const& tensor : metadata.tensors)
@@ -124,7 +124,7 @@ inline void warn_of_entries(checkpoint_metadata& metadata) {
             (keys.size() == 1 ? " is omitted: it " : " are omitted: each of them ") + reason);
 }
 
-/// Warns of data that is not read with the tensors, so that no data is lost silently.
+/// Warns about data that is not read with the tensors, so that no data is lost silently.
 inline void add_warnings(opened_checkpoint& opened) {
     checkpoint_metadata& metadata = opened.metadata;
     for (std::string text :

@@ -141,7 +141,7 @@ private:
             readers_.emplace_back(std::move(read), std::move(keys));
     }
 
-    /// Warns of each file that supplies values, if other ranks have values with the same keys.
+    /// Warns about each file that supplies values, if other ranks have values with the same keys.
     void warn_of_objects(checkpoint_metadata& opened) const {
         std::set<holder_t> files;
         for (checkpoint_object const& object : opened.objects)

@@ -91,7 +91,7 @@ public:
     RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name,
                                byte_run where);
 
-    /// The same for a file that is an archive as a whole. Its members may be deflated.
+    /// The same for an archive that is the whole file. Its members may be deflated.
     ///
     /// \pre the file was opened by `files_with_inflated`
     RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name);

@@ -109,7 +109,8 @@ RESHARD_DECL vector<listed_save> saves_in(std::filesystem::path const& directory
 
 inline bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-/// Removes the digits at the front of a text, or else its first letter, and returns them.
+/// Removes and returns the digits at the front of a text, or its first character if that is not a
+/// digit.
 inline std::string_view take_word(std::string_view& text) {
     std::size_t end = 0;
     while (end < text.size() && is_digit(text[end]))

@@ -104,7 +104,7 @@ private:
         }
     }
 
-    /// Warns of names that are in the plan of the save, but not in `state_dict_metadata`.
+    /// Warns about names that are in the plan of the save, but not in `state_dict_metadata`.
     void check_planned(pickle_value root) {
         auto const planned = values_->find_member(root, "planner_data", "the metadata");
         if (!planned || planned->type != kind::dict)

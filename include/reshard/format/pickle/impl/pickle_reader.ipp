@@ -295,7 +295,7 @@ private:
             callable = result_.objects_[callable.position].callable;
         }
         if (callable.type != kind::global && callable.type != kind::unknown)
-            // not `refuse`: texts for millions of objects would take too long
+            // not left to `global`: making its noun for millions of objects would take too long
             result_.refuse(words("byte ", code_at_, ": the callee"), callable,
                            "the name of a class or a function");
         std::string_view const name = result_.global(callable, {});

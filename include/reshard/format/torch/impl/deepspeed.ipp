@@ -256,7 +256,7 @@ inline void check_listed(listed_parameters const& listed, deepspeed_parameters c
                  "ds_to_universal again");
 }
 
-/// Warns of the files that are not read.
+/// Warns about the files that are not read.
 inline void warn_of_rest(checkpoint_metadata& opened, file_store const& files,
                          std::filesystem::path const& directory) {
     vector<std::string> remaining;
