@@ -202,7 +202,7 @@ void program_expander::check_like(aoa::program const& back) const {
         fail(errc::unknown_key, files_.like, " (--like): has none of the tensors that ",
              files_.program, " makes in reverse, such as '", *set.begin(), "'; ",
              match.empty() ? "it has no tensor" : "it has '" + match.front().entry.key + "'",
-             "; give the checkpoint that the program was for, or leave --like out");
+             "; give the checkpoint that the program was for, or omit --like");
 }
 
 aoa::expansion program_expander::expand_as_written(aoa::program const& written,

@@ -138,7 +138,7 @@ void check_independent(reshard::vector<rename_pair> const& pairs, key_set const&
             check(pair, renamed->second, "', which is renamed too: '");
         if (keys.contains(pair.second))
             fail(errc::usage, "--rename: '", pair.first, "' is to become '", pair.second,
-                 "', which is already a key of ", whose, "; leave one of them out (--without)");
+                 "', which is already a key of ", whose, "; omit one of them (--without)");
     }
 }
 

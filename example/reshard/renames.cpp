@@ -32,7 +32,7 @@ std::string literal(std::string const& key, std::string_view where) {
     if (key.empty() || key.find_first_of("\r\n") != key.npos ||
         (has_quote && key.find_first_of("$*\"") != key.npos))
         fail(errc::unsupported, where, ": '", key,
-             "' is a key that no statement can name; leave it out (--without)");
+             "' is a key that no statement can name; omit it (--without)");
     return key == "_" ? "\"_\"" : aoa::detail::quoted_name(key);
 }
 
@@ -154,8 +154,8 @@ program_source program_of_renames(job_files const& files, catalog const& source,
             program.text += literal_statement(renamed_key.stored, renamed_key.wanted, "--names");
             erase_if(lacking, [&](std::string const& key) { return key == renamed_key.wanted; });
         }
-        program.note += std::string(program.note.empty() ? "" : "; ") + "by the names of '" + name +
-                        "', " + counted(renamed.size(), "key") + " renamed";
+        program.note += std::string(program.note.empty() ? "" : "; ") + "in the name table '" +
+                        name + "', " + counted(renamed.size(), "key") + " renamed";
         if (!renamed.empty())
             program.note += ": '" + renamed.front().wanted + "' is '" + renamed.front().stored +
                             (renamed.size() > 1 ? "', and so on" : "'");

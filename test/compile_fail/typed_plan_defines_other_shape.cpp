@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a typed::definition has a different shape than the tensor of the target
+// expect: static assertion failed.*: a typed::definition has a different shape from the tensor of the target
 // facts: "ab".*on_axis<0.*wanted<8.*2.*actual<4.*4
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a typed::definition has a different data type than the tensor of the target; convert it with typed::cast
+// expect: static assertion failed.*: a typed::definition has a different data type from the tensor of the target; convert it with typed::cast
 // facts: "a".*wanted<.*bf16.*actual<.*f32
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a tensor of the target has a different shape than the source tensor of the same key
+// expect: static assertion failed.*: a tensor of the target has a different shape from the source tensor of the same key
 // facts: "b".*on_axis<0.*wanted<4.*2.*actual<2.*4
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

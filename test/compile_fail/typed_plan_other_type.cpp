@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a tensor of the target has a different data type than the source tensor of the same key; convert it with typed::cast
+// expect: static assertion failed.*: a tensor of the target has a different data type from the source tensor of the same key; convert it with typed::cast
 // facts: "b".*wanted<.*f32.*actual<.*f64
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

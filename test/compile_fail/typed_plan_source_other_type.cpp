@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: a typed::source has a different data type than the tensor of the source
+// expect: static assertion failed.*: a typed::source has a different data type from the tensor of the source
 // facts: "b".*wanted<.*f32.*actual<.*f64
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 

@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(a_reader_that_is_no_rank_is_refused) {
     auto const visit = [](std::string_view, const_tensor_view const&) {};
     for (int const reader : {-1, world().size()})
         BOOST_CHECK_EXCEPTION(for_each_whole(world(), const_state_dict(), visit, reader), error,
-                              says(errc::usage, "no rank " + std::to_string(reader) + " among " +
-                                                    size + " to read whole tensors"));
+                              says(errc::usage, "there is no rank " + std::to_string(reader) +
+                                                    " among " + size + " to read whole tensors"));
 }
 
 BOOST_AUTO_TEST_CASE(elements_that_nobody_holds_are_an_error_on_every_rank) {

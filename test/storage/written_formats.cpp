@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(what_a_format_has_no_place_for_is_refused) {
     refused({flat}, in_format("dcp"), errc::usage, "cannot write format 'dcp'");
     refused({flat}, as_file("npz"), errc::usage, "does not end with .npz");
     refused({flat}, in_format("npz"), errc::usage, "one file holds whole tensors");
-    refused({flat}, in_format("huggingface"), errc::usage, "huggingface has whole tensors");
+    refused({flat}, in_format("huggingface"), errc::usage, "huggingface stores whole tensors");
     save_options options = in_format("torch_dcp");
     options.writing.numbers = {{"loss", 1.0}};
     refused({replicated("w", data_type::f32, {2})}, options, errc::unsupported,

@@ -145,7 +145,7 @@ public:
         if constexpr (dlpack::any_versioned<Managed>) {
             if (value->version.major != 1)
                 fail(errc::unsupported, "a DLPack tensor has version ", value->version.major, ".",
-                     value->version.minor, ", but only versions 1.x are read");
+                     value->version.minor, ", but only versions 1.x are supported");
             is_read_only_ = (value->flags & dlpack::read_only_flag) != 0;
         }
         look_at(value->dl_tensor);

@@ -13,8 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -50,7 +48,7 @@ struct common_value {
     std::string_view bytes;
 };
 
-/// The size and digest of a value.
+/// The name, size and digest of a value.
 struct value_digest {
     std::string name;
     std::uint64_t bytes = 0;

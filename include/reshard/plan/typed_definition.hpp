@@ -68,15 +68,15 @@ consteval bool check_rule(broken<Rule, Facts...>) {
     static_assert(holds<Rule != plan_rule{source, missing}, Facts...>,
                   "a typed::source names a tensor that the source does not have");
     static_assert(holds<Rule != plan_rule{source, other_shape}, Facts...>,
-                  "a typed::source has a different shape than the tensor of the source");
+                  "a typed::source has a different shape from the tensor of the source");
     static_assert(holds<Rule != plan_rule{source, other_dtype}, Facts...>,
-                  "a typed::source has a different data type than the tensor of the source");
+                  "a typed::source has a different data type from the tensor of the source");
     static_assert(holds<Rule != plan_rule{definition, missing}, Facts...>,
                   "a typed::definition defines a tensor that the target does not have");
     static_assert(holds<Rule != plan_rule{definition, other_shape}, Facts...>,
-                  "a typed::definition has a different shape than the tensor of the target");
+                  "a typed::definition has a different shape from the tensor of the target");
     static_assert(holds<Rule != plan_rule{definition, other_dtype}, Facts...>,
-                  "a typed::definition has a different data type than the tensor of the target; "
+                  "a typed::definition has a different data type from the tensor of the target; "
                   "convert it with typed::cast");
     static_assert(holds<Rule != plan_rule{definition, twice}, Facts...>,
                   "a tensor of the target is defined twice");
@@ -85,10 +85,10 @@ consteval bool check_rule(broken<Rule, Facts...>) {
                   "define it with a typed::definition");
     static_assert(
         holds<Rule != plan_rule{name, other_shape}, Facts...>,
-        "a tensor of the target has a different shape than the source tensor of the same key; "
+        "a tensor of the target has a different shape from the source tensor of the same key; "
         "define it with a typed::definition");
     static_assert(holds<Rule != plan_rule{name, other_dtype}, Facts...>,
-                  "a tensor of the target has a different data type than the source tensor of the "
+                  "a tensor of the target has a different data type from the source tensor of the "
                   "same key; convert it with typed::cast in a typed::definition");
     return true;
 }

@@ -61,7 +61,8 @@ inline std::filesystem::path file_meant_by(std::filesystem::path const& path) {
     for (int links = 0; std::filesystem::is_symlink(target, ignored); ++links) {
         if (links == 40)
             fail(errc::io, path.string(),
-                 ": cannot be written, because it is a chain of over 40 links");
+                 ": cannot be written, because its symbolic links form a cycle, or a chain of more "
+                 "than 40");
         target = target.parent_path() / std::filesystem::read_symlink(target, ignored);
     }
     auto const kind = std::filesystem::status(target, ignored).type();

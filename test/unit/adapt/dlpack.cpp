@@ -155,11 +155,11 @@ BOOST_AUTO_TEST_CASE(other_versions_and_tensors_are_refused_and_given_back) {
     auto* source = lend({2});
     source->version = {2, 0};
     check_refused(source, errc::unsupported,
-                  "a DLPack tensor has version 2.0, but only versions 1.x are read");
+                  "a DLPack tensor has version 2.0, but only versions 1.x are supported");
     source = lend({2});
     source->version = {0, 9};
     check_refused(source, errc::unsupported,
-                  "a DLPack tensor has version 0.9, but only versions 1.x are read");
+                  "a DLPack tensor has version 0.9, but only versions 1.x are supported");
     source = lend({2});
     source->dl_tensor.dtype = {2, 32, 4};
     check_refused(source, errc::unsupported,

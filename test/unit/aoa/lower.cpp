@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(the_states_of_a_copy_have_to_be_equal_too) {
     BOOST_CHECK_EXCEPTION(lower(code, catalog), error,
                           mentions(errc::dtype_mismatch,
                                    "'head.moment1_0' is declared as a copy of 'emb.moment1_0', but "
-                                   "is float64, and not float32"));
+                                   "is float64, not float32"));
 }
 
 BOOST_AUTO_TEST_CASE(numbers_of_joined_parameters_have_to_be_equal) {

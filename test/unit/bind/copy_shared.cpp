@@ -70,12 +70,12 @@ BOOST_AUTO_TEST_CASE(shards_of_different_tensors_are_refused) {
     auto const target = shard_in<local_shard>(part("v", {4}, {{0}, {4}}), four);
     BOOST_CHECK_EXCEPTION(
         copy_shared(shard_in<const_local_shard>(part("w", {8}, {{0}, {4}}), others), target), error,
-        says(errc::shape_mismatch, "'w' has the shape [8], and 'v' [4]"));
+        says(errc::shape_mismatch, "'w' has the shape [8], but 'v' has [4]"));
     auto integers = part("w", {4}, {{0}, {4}});
     integers.dtype = data_type::i32;
     const_local_shard const source{integers, {others.data(), data_type::i32, {4}, {1}}};
     BOOST_CHECK_EXCEPTION(copy_shared(source, target), error,
-                          says(errc::dtype_mismatch, "'w' is int32, and 'v' float32"));
+                          says(errc::dtype_mismatch, "'w' is int32, but 'v' is float32"));
     BOOST_CHECK_EXCEPTION(
         copy_shared(shard_in<const_local_shard>(part("w", {4}, {{0}, {4}}), four), target), error,
         says(errc::memory_overlap,

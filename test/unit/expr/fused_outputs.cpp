@@ -209,7 +209,8 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_blocks_of_ranks_is_cut_into_them_or_not_at_all)
                 problem.what() ==
                 std::string(
                     "'w', shape [24, 4], is interleaved in 3 parts along axis 0, but the target "
-                    "cuts it there into 6, so that ranks would get elements of the wrong tensors; "
+                    "cuts it there into 6 parts, so that ranks would get elements of the wrong "
+                    "tensors; "
                     "rebuild it with the statement  w -> w, fused_ffn, axis=0; if the parts are "
                     "gathered before they are used, as FSDP does, cut_fused allows it"));
             return problem.code() == errc::bad_layout;
@@ -235,7 +236,7 @@ BOOST_AUTO_TEST_CASE(two_boxes_a_rank_are_no_parts_of_ranks) {
     layout const pairs = layout_of({{rows(0), rows(12)}, {rows(6), rows(18)}});
     std::string const fault = find_fused_fault(copy, pairs).value_or("");
     BOOST_TEST(fault ==
-               "'w', shape [24, 4], is interleaved in 4 parts along axis 0, and rank 0 of the "
+               "'w', shape [24, 4], is interleaved in 4 parts along axis 0, but rank 0 of the "
                "target holds 2 boxes there, so that ranks would get elements of the wrong tensors; "
                "take it apart with the statement  w -> gate, up, fused_ffn, axis=0  and write the "
                "plain concatenation  gate, up -> w, axis=0");

@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_layout) {
 
 BOOST_AUTO_TEST_CASE(grids_that_contradict_themselves_are_refused) {
     BOOST_TEST(said_of(with_grid(5, two_axes)) ==
-               itself + "has shards of 'w' on 6 ranks, more than its 5");
+               itself + "has shards of 'w' on 6 ranks, but the layout has 5");
     BOOST_TEST(said_of(with_grid(6, {two_axes[0], {replicate{}, 3, 1}})) ==
                itself + "has a grid of 3 groups of 2 ranks, 1 rank apart; a grid has 2 or more "
                         "groups that do not overlap, on ranks up to 2147483647");

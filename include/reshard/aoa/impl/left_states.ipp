@@ -282,10 +282,10 @@ RESHARD_DECL void warn_left_states(lower_context& context) {
         {severity::warning,
          "left_state",
          first,
-         words("'", first, "' ", kept, ", but the program changes '", parameter,
-               "'; if this is its optimizer state, write statements for it too, or "
-               "remove it:  ",
-               first, " -> _"),
+         words("'", first, "' ", kept, ", but the program changes '", parameter, "'; if ",
+               count == 1 ? "this is" : "these are", " optimizer state of that tensor, write ",
+               count == 1 ? "a statement for it" : "statements for them", " too, or remove ",
+               count == 1 ? "it" : "them", ":  ", first, " -> _"),
          {},
          0});
 }

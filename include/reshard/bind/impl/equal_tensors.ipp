@@ -191,7 +191,7 @@ RESHARD_DECL std::string copies_differ(relation const& copied, index_vector cons
 
 /// Appends a value, and returns its index.
 template <class T>
-std::uint32_t append(vector<T>& values, T value) {
+std::uint32_t append_to(vector<T>& values, T value) {
     values.push_back(std::move(value));
     return static_cast<std::uint32_t>(values.size() - 1);
 }
@@ -205,7 +205,7 @@ RESHARD_DECL bool has_numbers(mapping const& program) {
 
 /// Whether a relation is between numbers, and not between tensors of several elements.
 ///
-/// \param sources the indices of the program's sources, by key
+/// \param places the indices of the program's sources, by key
 inline bool is_between_numbers(relation const& relation, source_list const& sources,
                                key_index const& places) {
     if (relation.type != relation::kind::number)
@@ -238,7 +238,7 @@ RESHARD_DECL vector<held_number> numbers_in(const_state_dict const& tensors,
         if (element_count(shard.descriptor.global_shape) == 1 &&
             element_count(shard.tensor.shape) == 1)
             shard_places.find_or_append(shard.descriptor.key, shard_key,
-                                        [&] { return append(shards, &shard); });
+                                        [&] { return append_to(shards, &shard); });
     vector<held_number> numbers;
     auto const first_key = [&](std::uint32_t i) -> std::string_view { return numbers[i].first; };
     for (relation const& relation : program.relations())
@@ -250,7 +250,7 @@ RESHARD_DECL vector<held_number> numbers_in(const_state_dict const& tensors,
             held_number held_number{relation.key, *key, element_text(tensor, 0),
                                     element_bits_text(tensor, 0)};
             std::uint32_t const first = number_places.find_or_append(
-                relation.key, first_key, [&] { return append(numbers, held_number); });
+                relation.key, first_key, [&] { return append_to(numbers, held_number); });
             if (numbers[first].bits != held_number.bits) {
                 numbers.push_back(std::move(held_number));
                 return numbers;
@@ -266,7 +266,7 @@ RESHARD_DECL void check_numbers(vector<vector<held_number>> const& of_ranks) {
     for (vector<held_number> const& of_rank : of_ranks)
         for (held_number const& element : of_rank) {
             held_number const& first = *firsts[places.find_or_append(
-                element.first, key_at, [&] { return append(firsts, &element); })];
+                element.first, key_at, [&] { return append_to(firsts, &element); })];
             if (first.key != element.key && first.bits != element.bits)
                 fail(errc::overlap, copies_differ({relation::kind::number, first.key, element.key},
                                                   {}, element.text, first.text));

@@ -115,7 +115,7 @@ inline std::string cut_text(catalog_entry const& wanted, std::size_t axis,
         return ", but the target does not cut it there, so that each rank would read the tensors "
                "interleaved, not one after another";
     return words(", but the target cuts it there into ", parts,
-                 wanted.is_even(axis) ? "" : " unequal parts",
+                 wanted.is_even(axis) ? " parts" : " unequal parts",
                  ", so that ranks would get elements of the wrong tensors");
 }
 

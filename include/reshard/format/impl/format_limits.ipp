@@ -108,7 +108,7 @@ inline void check_extents(format_limits const& limits, std::string_view key, dat
         left /= extent;
     if (left == 0)
         fail(errc::unsupported, shown_name(key),
-             ": has no elements, but extents so large that NumPy cannot load it; leave it out, or "
+             ": has no elements, but extents so large that NumPy cannot load it; omit it, or "
              "write safetensors");
 }
 

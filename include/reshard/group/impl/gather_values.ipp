@@ -26,7 +26,7 @@ RESHARD_DECL value_digests digests_of(vector<common_value> const& values) {
 }
 
 /// The digest of the value with that name, or null.
-inline value_digest const* find(value_digests const& digests, std::string const& name) {
+inline value_digest const* digest_named(value_digests const& digests, std::string const& name) {
     auto const position = std::lower_bound(
         digests.begin(), digests.end(), name,
         [](value_digest const& digest, std::string const& text) { return digest.name < text; });
@@ -42,7 +42,7 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
              "; common values must be the same on every rank");
     };
     for (value_digest const& value : first) {
-        value_digest const* const match = find(digests, value.name);
+        value_digest const* const match = digest_named(digests, value.name);
         if (!match)
             only(value.name, " on rank 0", on_other);
         else if (*match != value)
@@ -52,7 +52,7 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
                  on_other);
     }
     for (value_digest const& value : digests)
-        if (!find(first, value.name))
+        if (!digest_named(first, value.name))
             only(value.name, on_other, " on rank 0");
 }
 

@@ -40,14 +40,14 @@ inline void check_apart(vector<flat_grid> const& grids, std::string const& key,
 inline void check_holders(shard_grid const& grid, std::string const& key, holder_t holders) {
     if (index_t const end = end_of_holders(grid.recipe()); end > holders)
         fail(errc::bad_layout, "it has shards of '", key, "' on ", detail::counted(end, "rank"),
-             ", more than its ", holders);
+             ", but the layout has ", holders);
 }
 
 inline void check_holders(shard_table const& shards, std::string const& key, holder_t holders) {
     for (holder_t const holder : shards.holders())
         if (holder >= holders)
-            fail(errc::bad_layout, "it has a shard of '", key, "' on rank ", holder, " of ",
-                 holders);
+            fail(errc::bad_layout, "it has a shard of '", key, "' on rank ", holder,
+                 ", but the layout has ", detail::counted(holders, "rank"));
 }
 
 inline void check_holders(grid_list const& list, std::string const& key, holder_t holders) {

@@ -138,9 +138,8 @@ RESHARD_DECL std::size_t link_relays(plan const& plan, vector<lane>& sends,
             position != by_tree.end() && (*position)->tree == to.tree ? *position : nullptr;
         if (!from || from->chunks.size() != to.chunks.size())
             fail(errc::bad_layout, "according to the plan, this rank passes ",
-                 counted(to.chunks.size(), "chunk"), " on to rank ", to.peer,
-                 ", but receives only ", from ? from->chunks.size() : 0,
-                 " of them; make the plan again");
+                 counted(to.chunks.size(), "chunk"), " on to rank ", to.peer, ", but receives ",
+                 from ? from->chunks.size() : 0, " of them; make the plan again");
         if (!std::equal(from->chunks.begin(), from->chunks.end(), to.chunks.begin(),
                         to.chunks.end(),
                         [&](chunk const& in, chunk const& out) { return brings(plan, in, out); }))

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -209,33 +210,50 @@ inline vector<target_side> targets_of(mapping const& program, layout const& targ
     return sides;
 }
 
-/// The distinct boxes of each holder.
-inline vector<vector<box>> boxes_by_holder(tensor_shards const& shards, holder_t holders) {
-    vector<vector<box>> boxes(holders);
+/// A box of a holder.
+struct held_box {
+    holder_t holder;
+    box region;
+
+    auto operator<=>(held_box const&) const = default;
+};
+
+/// The distinct boxes of all holders, in the order of the holders.
+inline vector<held_box> boxes_by_holder(tensor_shards const& shards) {
+    vector<held_box> boxes;
     for (std::size_t i = 0; i < shards.size(); ++i)
         for (box const& box : shards.boxes(i))
             if (!is_empty(box))
-                boxes[shards.holder(i)].push_back(box);
-    for (vector<box>& held : boxes) {
-        sort_by(held, std::less<>{});
-        held.erase(std::unique(held.begin(), held.end()), held.end());
-    }
+                boxes.push_back({shards.holder(i), box});
+    sort_by(boxes, [](held_box const& a, held_box const& b) { return a < b; });
+    boxes.erase(std::unique(boxes.begin(), boxes.end()), boxes.end());
     return boxes;
 }
 
-/// \pre the boxes share no elements
-inline bool have_all(vector<box> const& boxes, box const& wanted) {
-    index_t index = 0;
-    for (box const& box : boxes)
-        if (auto const common = intersect(box, wanted))
-            index += element_count(*common);
-    return index >= element_count(wanted);
+/// The boxes of one holder.
+inline std::span<held_box const> boxes_of(vector<held_box> const& boxes, holder_t holder) {
+    auto const first = std::lower_bound(
+        boxes.begin(), boxes.end(), holder,
+        [](held_box const& held, holder_t wanted) { return held.holder < wanted; });
+    auto last = first;
+    while (last != boxes.end() && last->holder == holder)
+        ++last;
+    return {first, last};
 }
 
-inline box hull_of(vector<box> const& boxes) {
-    box full_box = boxes.front();
-    for (box const& box : boxes)
-        full_box = hull(full_box, box);
+/// \pre the boxes share no elements
+inline bool have_all(std::span<held_box const> boxes, box const& wanted) {
+    index_t count = 0;
+    for (held_box const& held : boxes)
+        if (auto const common = intersect(held.region, wanted))
+            count += element_count(*common);
+    return count >= element_count(wanted);
+}
+
+inline box hull_of(std::span<held_box const> boxes) {
+    box full_box = boxes.front().region;
+    for (held_box const& held : boxes)
+        full_box = hull(full_box, held.region);
     return full_box;
 }
 
@@ -243,7 +261,7 @@ inline box hull_of(vector<box> const& boxes) {
 /// missing scales are between others.
 ///
 /// \pre the holder has some of the scales
-inline std::size_t lacking_axis(vector<box> const& boxes, box const& wanted) {
+inline std::size_t lacking_axis(std::span<held_box const> boxes, box const& wanted) {
     box const box = hull_of(boxes);
     for (std::size_t axis = 0; axis < wanted.ndim(); ++axis)
         if (box.offset[axis] > wanted.offset[axis] || box.end(axis) < wanted.end(axis))
@@ -279,7 +297,7 @@ inline std::size_t torn_axis(box const& region, block_form const& form) {
 
 /// Describes the scales that a holder of `region` lacks, if it has `boxes` of the scales.
 inline std::string scales_text(relation const& scaled, holder_t holder, box const& region,
-                               vector<box> const& boxes) {
+                               std::span<held_box const> boxes) {
     block_form const form{scaled.block, scaled.count};
     box const wanted = scales_of_box(region, form);
     std::size_t const axis =
@@ -296,11 +314,11 @@ inline std::string scales_fault(relation const& scaled, layout const& target,
                                 tensor_layout const& tensor, tensor_layout const& scales) {
     block_form const form{scaled.block, scaled.count};
     tensor_shards const shards = target.shards_of(tensor);
-    auto const held = boxes_by_holder(target.shards_of(scales), target.holders);
+    auto const held = boxes_by_holder(target.shards_of(scales));
     for (std::size_t i = 0; i < shards.size(); ++i) {
         if (shards.flat(i))
             continue;
-        vector<box> const& boxes = held[shards.holder(i)];
+        auto const boxes = boxes_of(held, shards.holder(i));
         for (box const& region : shards.boxes(i))
             if (!is_empty(region) && !have_all(boxes, scales_of_box(region, form)))
                 return scales_text(scaled, shards.holder(i), region, boxes);
@@ -397,9 +415,9 @@ inline std::string why_unread(mapping_output const& output, mapping const& progr
         std::string const key(program.sources().key(pieces.source(i)));
         auto const match = source.unread.find(key);
         if (match != source.unread.end())
-            return words(
-                "'", output.key, "'", key == output.key ? "" : " is made of '" + key + "', which",
-                " cannot be read: ", match->second, "; leave it out (--without '", key, "')");
+            return words("'", output.key, "'",
+                         key == output.key ? "" : " is made of '" + key + "', which",
+                         " cannot be read: ", match->second, "; omit it (--without '", key, "')");
     }
     return {};
 }

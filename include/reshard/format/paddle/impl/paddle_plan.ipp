@@ -125,7 +125,7 @@ inline void check_elements(layout const& target) {
         if (element_count(target.shape_of(tensor)) == 0)
             fail(errc::unsupported, "'", tensor.key,
                  "': Paddle cannot load tensors without elements, but this one has the shape ",
-                 target.shape_of(tensor), "; leave it out in the program, as in `", tensor.key,
+                 target.shape_of(tensor), "; omit it in the program, as in `", tensor.key,
                  " -> _`");
 }
 

@@ -115,8 +115,8 @@ private:
             if (mark_at(tail, index) == end_mark &&
                 index + end_bytes + number_at<std::uint16_t>(tail, index + 20) == tail.size())
                 return where_.size() - tail.size() + index;
-        refuse(where_.size(), "the archive has no end record in its " +
-                                  counted(where_.size(), "byte") + "; was it cut short?");
+        refuse(where_.size(), "the archive of " + counted(where_.size(), "byte") +
+                                  " has no end record at its end; was it cut short?");
     }
 
     directory find_directory() const {
