@@ -161,10 +161,10 @@ BOOST_AUTO_TEST_CASE(links_are_followed_and_what_is_no_file_stays) {
     BOOST_TEST(detail::read_text_file(path("later")) == "new");
     auto const mode = std::filesystem::status(path("a")).permissions();
     BOOST_TEST(static_cast<unsigned>(mode) == 0600u);
-    BOOST_CHECK_EXCEPTION(
-        detail::write_whole_file(path("round"), "new"), error,
-        says(errc::io, path("round").string() + ": cannot be written, because its symbolic links "
-                                                "form a cycle, or a chain of more than 40"));
+    BOOST_CHECK_EXCEPTION(detail::write_whole_file(path("round"), "new"), error,
+                          says(errc::io, path("round").string() +
+                                             ": cannot be written, because its symbolic links "
+                                             "form a cycle, or a chain of more than 40"));
     BOOST_CHECK_EXCEPTION(
         detail::write_whole_file("/dev/null", "new"), error,
         says(errc::io,
