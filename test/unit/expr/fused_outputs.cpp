@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_blocks_of_ranks_is_cut_into_them_or_not_at_all)
     for (layout const& all_rows : {cut_in("w", {24, 4}, 0, 1), cut_in("w", {24, 4}, 1, 4)})
         BOOST_TEST(find_fused_fault(copy, all_rows)
                        .value()
-                       .find("and the target does not cut it there, ") != std::string::npos);
+                       .find("but the target does not cut it there, ") != std::string::npos);
     BOOST_CHECK_EXCEPTION(
         check_fused(copy, cut_in("w", {24, 4}, 0, 6)), error, [](error const& problem) {
             BOOST_TEST(
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_taken_apart_with_as_much_of_each_part) {
     mapping const torn = aoa::mapping_of(aoa::parse("w -> gate, up, axis=0"), catalog);
     BOOST_CHECK_EXCEPTION(check_torn(torn, source), error, [](error const& problem) {
         BOOST_TEST(problem.what() ==
-                   std::string("'w', shape [24, 4], is interleaved in 4 parts along axis 0, and "
+                   std::string("'w', shape [24, 4], is interleaved in 4 parts along axis 0, but "
                                "'gate' takes 24 elements of each of the parts 0 to 1, none of each "
                                "of the parts 2 to 3; take it apart with the statement  w -> gate, "
                                "up, fused_ffn, axis=0; if that is intended, cut_fused allows it"));

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(sizes_that_do_not_sum_up_are_refused) {
               "part 2 takes 4611686018427387904 of the 0 elements that are left"},
          })
         BOOST_CHECK_EXCEPTION(sized(w, 1, sizes), error,
-                              says(errc::shape_mismatch, "axis 1 has the extent 6, and " + text));
+                              says(errc::shape_mismatch, "axis 1 has the extent 6, but " + text));
 }
 
 BOOST_AUTO_TEST_CASE(an_axis_that_does_not_exist_is_refused) {

@@ -189,9 +189,9 @@ BOOST_AUTO_TEST_CASE(what_ends_early_is_named_with_its_position) {
     BOOST_TEST(refusal("\x8c\x05"
                        "ab") == "p: ends early: 5 bytes are expected from byte 4 onwards, but 2 "
                                 "are present; was it cut short?");
-    BOOST_TEST(refusal("B\xff\xff\xff\xff.").find("4294967295 bytes are wanted") !=
+    BOOST_TEST(refusal("B\xff\xff\xff\xff.").find("4294967295 bytes are expected") !=
                std::string::npos);
-    BOOST_TEST(refusal("X\xff\xff\xff\xff.").find("4294967295 bytes are wanted") !=
+    BOOST_TEST(refusal("X\xff\xff\xff\xff.").find("4294967295 bytes are expected") !=
                std::string::npos);
 }
 
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(codes_that_miss_their_values_are_refused) {
     BOOST_TEST(refusal("K\x01K\x01\x61.") == "p: byte 6 adds to the number 1, which is not a list");
     BOOST_TEST(refusal("}(K\x01u.") == "p: byte 6 adds an odd number of keys and values");
     BOOST_TEST(refusal("h\x03.") == "p: byte 2 reads memo entry 3, which was never stored");
-    BOOST_TEST(refusal("K\x01)R.").find("the name of a class or a function, and is the number 1") !=
+    BOOST_TEST(refusal("K\x01)R.").find("the name of a class or a function, but is the number 1") !=
                std::string::npos);
 }
 

@@ -11,8 +11,8 @@ RESHARD_DECL void check_part(local_part const& local) {
     if (local.key.empty())
         fail(errc::bad_layout, "a tensor of shape ", local.shape, " has no key");
     if (local.axis && *local.axis >= local.shape.size())
-        fail(errc::shape_mismatch, "'", local.key, "': no axis ", *local.axis,
-             " in a tensor of shape ", local.shape);
+        fail(errc::shape_mismatch, "'", local.key, "': axis ", *local.axis,
+             " is out of range for a tensor of shape ", local.shape);
     for (std::size_t axis = 0; axis < local.shape.size(); ++axis)
         if (local.shape[axis] < 0)
             fail(errc::bad_layout, "'", local.key, "': axis ", axis, " has the extent ",
