@@ -210,8 +210,8 @@ inline bool is_between_numbers(relation const& relation, source_list const& sour
                                key_index const& places) {
     if (relation.type != relation::kind::number)
         return false;
-    auto const place = places.find(relation.key, [&](key_id i) { return sources.key(i); });
-    return !place || element_count(sources[*place].shape) == 1;
+    auto const index = places.find(relation.key, [&](key_id i) { return sources.key(i); });
+    return !index || element_count(sources[*index].shape) == 1;
 }
 
 RESHARD_DECL vector<relation> tensors_to_compare(mapping const& program) {
@@ -243,10 +243,10 @@ RESHARD_DECL vector<held_number> numbers_in(const_state_dict const& tensors,
     auto const first_key = [&](std::uint32_t i) -> std::string_view { return numbers[i].first; };
     for (relation const& relation : program.relations())
         for (std::string const* const key : {&relation.key, &relation.companion}) {
-            auto const place = shard_places.find(*key, shard_key);
-            if (relation.type != relation::kind::number || !place)
+            auto const index = shard_places.find(*key, shard_key);
+            if (relation.type != relation::kind::number || !index)
                 continue;
-            const_tensor_view const& tensor = shards[*place]->tensor;
+            const_tensor_view const& tensor = shards[*index]->tensor;
             held_number held_number{relation.key, *key, element_text(tensor, 0),
                                     element_bits_text(tensor, 0)};
             std::uint32_t const first = number_places.find_or_append(

@@ -234,7 +234,7 @@ inline vector<held_box> boxes_by_holder(tensor_shards const& shards) {
 inline std::span<held_box const> boxes_of(vector<held_box> const& boxes, holder_t holder) {
     auto const first = std::lower_bound(
         boxes.begin(), boxes.end(), holder,
-        [](held_box const& held, holder_t wanted) { return held.holder < wanted; });
+        [](held_box const& entry, holder_t wanted) { return entry.holder < wanted; });
     auto last = first;
     while (last != boxes.end() && last->holder == holder)
         ++last;
@@ -244,16 +244,16 @@ inline std::span<held_box const> boxes_of(vector<held_box> const& boxes, holder_
 /// \pre the boxes share no elements
 inline bool have_all(std::span<held_box const> boxes, box const& wanted) {
     index_t count = 0;
-    for (held_box const& held : boxes)
-        if (auto const common = intersect(held.region, wanted))
+    for (held_box const& entry : boxes)
+        if (auto const common = intersect(entry.region, wanted))
             count += element_count(*common);
     return count >= element_count(wanted);
 }
 
 inline box hull_of(std::span<held_box const> boxes) {
     box full_box = boxes.front().region;
-    for (held_box const& held : boxes)
-        full_box = hull(full_box, held.region);
+    for (held_box const& entry : boxes)
+        full_box = hull(full_box, entry.region);
     return full_box;
 }
 
