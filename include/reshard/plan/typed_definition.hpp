@@ -46,11 +46,17 @@ enum class misfit { none, missing, other_shape, other_dtype, twice };
 /// The origin of the reference: a typed source, a definition, or the name of a target tensor.
 enum class meant_by { source, definition, name };
 
-constexpr misfit compare(typed::kind const* there, index_vector const& shape, data_type dtype) {
-    return there == nullptr        ? misfit::missing
-           : there->shape != shape ? misfit::other_shape
-           : there->dtype != dtype ? misfit::other_dtype
-                                   : misfit::none;
+/// Compares the layout's tensor of that key. Does not compare its address with null, because g++
+/// does not do that in a constant with `-fsanitize=undefined`.
+template <class Layout>
+constexpr misfit compare(hashed_key const& key, index_vector const& shape, data_type dtype) {
+    std::size_t const index = Layout::keys.find(key);
+    if (index == Layout::keys.size())
+        return misfit::missing;
+    typed::kind const& there = *Layout::kinds[index];
+    return there.shape != shape   ? misfit::other_shape
+           : there.dtype != dtype ? misfit::other_dtype
+                                  : misfit::none;
 }
 
 /// A rule of plans: the tensor that `whom` refers to must not differ in the way `how`.
@@ -118,7 +124,7 @@ of_key<Key> key_fact_of(typed::source<Key, T, Shape>);
 template <class Source, class... Named>
 constexpr std::pair<misfit, std::size_t> compare_sources(boost::mp11::mp_list<Named...>) {
     std::array<misfit, sizeof...(Named)> const all{
-        compare(kind_of_key<Source>(Named::hashed), Named::shape, Named::dtype)...};
+        compare<Source>(Named::hashed, Named::shape, Named::dtype)...};
     for (std::size_t i = 0; i < all.size(); ++i)
         if (all[i] != misfit::none)
             return {all[i], i};
@@ -130,7 +136,7 @@ template <class Source, class Target, class Definition>
 struct fit_of_definition {
     using value = typename Definition::value_type;
     static constexpr misfit target =
-        compare(kind_of_key<Target>(Definition::hashed), value::shape, value::dtype);
+        compare<Target>(Definition::hashed, value::shape, value::dtype);
     static constexpr auto source = compare_sources<Source>(typename value::sources());
     static constexpr bool is_good = target == misfit::none && source.first == misfit::none;
 
@@ -157,8 +163,8 @@ constexpr std::pair<misfit, std::size_t> compare_by_name() {
     for (std::size_t i = 0; i < Target::keys.size(); ++i) {
         if (defined.find(Target::keys[i]) != defined.size())
             continue;
-        misfit const how = compare(kind_of_key<Source>(Target::keys[i]), Target::kinds[i]->shape,
-                                   Target::kinds[i]->dtype);
+        misfit const how =
+            compare<Source>(Target::keys[i], Target::kinds[i]->shape, Target::kinds[i]->dtype);
         if (how != misfit::none)
             return {how, i};
     }

@@ -155,11 +155,15 @@ constexpr auto sources_by_name() {
     return sources;
 }
 
+template <typed::kind const* Kind>
+struct kind_pointer;
+
 /// The address of `Of<pattern>::value` for a tensor that no definition makes, otherwise null.
 template <template <class> class Of, class Result, typed::kind const* Source,
           typed::kind const* Target>
 constexpr Result const* by_name_value() {
-    if constexpr (Source == nullptr)
+    // Not `Source == nullptr`, which g++ does not evaluate with `-fsanitize=undefined`.
+    if constexpr (std::is_same_v<kind_pointer<Source>, kind_pointer<nullptr>>)
         return nullptr;
     else
         return &Of<typed::pattern<Target, void, Source>>::value;
