@@ -155,18 +155,16 @@ constexpr auto sources_by_name() {
     return sources;
 }
 
-template <typed::kind const* Kind>
-struct kind_pointer;
-
 /// The address of `Of<pattern>::value` for a tensor that no definition makes, otherwise null.
-template <template <class> class Of, class Result, typed::kind const* Source,
+///
+/// \tparam Index the index of its source tensor, or the number of source tensors
+template <template <class> class Of, class Result, class Source, std::size_t Index,
           typed::kind const* Target>
 constexpr Result const* by_name_value() {
-    // Not `Source == nullptr`, which g++ does not evaluate with `-fsanitize=undefined`.
-    if constexpr (std::is_same_v<kind_pointer<Source>, kind_pointer<nullptr>>)
+    if constexpr (Index == Source::keys.size())
         return nullptr;
     else
-        return &Of<typed::pattern<Target, void, Source>>::value;
+        return &Of<typed::pattern<Target, void, Source::kinds[Index]>>::value;
 }
 
 template <class Source, class... Operands>
@@ -265,13 +263,9 @@ private:
         std::array<detail::hashed_key, sizeof...(Definitions)>{Definitions::hashed...};
     static constexpr auto sources_ = detail::sources_by_name<Source, Target, Definitions...>();
 
-    static constexpr kind const* source_kind(std::size_t target) {
-        return sources_[target] == Source::keys.size() ? nullptr : Source::kinds[sources_[target]];
-    }
-
     template <template <class> class Of, class Result, std::size_t... I>
     static constexpr std::array<Result const*, size> by_name(std::index_sequence<I...>) {
-        return {detail::by_name_value<Of, Result, source_kind(I), Target::kinds[I]>()...};
+        return {detail::by_name_value<Of, Result, Source, sources_[I], Target::kinds[I]>()...};
     }
 };
 
