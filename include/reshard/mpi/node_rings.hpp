@@ -49,7 +49,7 @@ struct measured_ways {
     double read_whole = 0; ///< to read the partner's memory in long runs; 0: not permitted
     double read_rows = 0;  ///< likewise, in runs of `row_bytes`
 
-    static constexpr std::size_t bytes = std::size_t{2} << 20;
+    static constexpr std::size_t bytes = std::size_t{1} << 20;
     static constexpr std::size_t row_bytes = std::size_t{16} << 10;
 
     ring_ways best() const;
@@ -68,8 +68,8 @@ struct ring_notice {
 /// A ring for each pair of ranks of a node and each direction, in memory of the rank that fills it.
 class node_rings {
 public:
-    /// The memory that a rank allocates for its rings.
-    static constexpr index_t budget_bytes = index_t{4} << 20;
+    /// The memory that a rank allocates for its rings, unless slots would be too small.
+    static constexpr index_t budget_bytes = index_t{2} << 20;
 
     /// With more ranks, slots would be too small to be useful.
     static constexpr std::size_t most_ranks = 65;

@@ -171,7 +171,7 @@ public:
           meeting_(meeting, static_cast<std::uint32_t>(node.size())),
           to_(to),
           from_(from) {
-        std::memset(pattern_.data(), 1, bytes);
+        std::memset(pattern_.data(), 1, pattern_bytes);
         runs_.reserve(bytes / measured_ways::row_bytes + 1);
     }
 
@@ -183,7 +183,8 @@ public:
         double least = 0;
         for (int i = 0; i < 3; ++i) {
             for (private_memory const* const memory : {&source_, &target_})
-                copy_bytes_streaming(memory->data(), pattern_.data(), bytes);
+                for (std::size_t at = 0; at < bytes; at += pattern_bytes)
+                    copy_bytes_streaming(memory->data() + at, pattern_.data(), pattern_bytes);
             meet();
             double const began = MPI_Wtime();
             if (from_)
@@ -244,6 +245,8 @@ public:
 
 private:
     static constexpr std::size_t bytes = measured_ways::bytes;
+    static constexpr std::size_t pattern_bytes = std::size_t{64} << 10;
+    static_assert(bytes % pattern_bytes == 0);
 
     /// Lets MPI make progress: other ranks may still wait for messages of this rank.
     void idle(bounded_wait& wait) const {
@@ -257,7 +260,7 @@ private:
     shared_barrier meeting_;
     ring_sender to_;
     std::optional<ring_receiver> from_;
-    private_memory pattern_{bytes}, source_{bytes}, target_{bytes};
+    private_memory pattern_{pattern_bytes}, source_{bytes}, target_{bytes};
     vector<memory_run> runs_;
 };
 
