@@ -146,7 +146,12 @@ public:
           targets_(targets),
           patterns_(patterns),
           lists_(problem, options, sources),
-          loads_of_all_(sources.kinds().spreads().size()) {}
+          loads_of_all_(sources.kinds().spreads().size()) {
+        source_kinds_.reserve(problem.sources.size());
+        for (key_id i = 0; i < problem.sources.size(); ++i)
+            source_kinds_.push_back(std::uint64_t{sources.kinds().spread(i)} << 8 |
+                                    static_cast<std::uint64_t>(problem.sources[i].dtype));
+    }
 
     constexpr sender_classes find() && {
         find_classes();
@@ -169,10 +174,7 @@ private:
         visit(static_cast<std::uint64_t>(target.dtype));
         for (std::size_t i = 0; i < target.pieces->size(); ++i) {
             key_id const source = target.pieces->source(i);
-            visit(source == zero_source
-                      ? no_spread
-                      : std::uint64_t{sources_.kinds().spread(source)} << 8 |
-                            static_cast<std::uint64_t>(problem_.sources[source].dtype));
+            visit(source == zero_source ? no_spread : source_kinds_[source]);
         }
     }
 
@@ -260,6 +262,7 @@ private:
     sender_classes result_;
     class_table load_numbers_;
     vector<vector<std::uint32_t>> loads_of_all_; ///< by source spread, by box
+    vector<std::uint64_t> source_kinds_;         ///< by source: its spread and its data type
 };
 
 } // namespace reshard::detail
