@@ -246,8 +246,8 @@ BOOST_AUTO_TEST_CASE(slots_get_smaller_as_ranks_get_more) {
     if (auto const rings = detail::make_rings(node_of(group, 0)))
         BOOST_TEST(rings->slot_bytes() == node_rings::slot_bytes_for(size));
     BOOST_TEST(node_rings::slot_bytes_for(2) == 262'144u);
-    BOOST_TEST(node_rings::slot_bytes_for(8) == 147'456u); // 4 MiB / (7 * 4), whole pages
-    BOOST_TEST(node_rings::slot_bytes_for(33) == 32'768u); // 4 MiB / (32 * 4)
+    BOOST_TEST(node_rings::slot_bytes_for(8) == 73'728u);  // 2 MiB / (7 * 4), whole pages
+    BOOST_TEST(node_rings::slot_bytes_for(17) == 32'768u); // 2 MiB / (16 * 4)
     BOOST_TEST(node_rings::slot_bytes_for(1000) == 16'384u);
 }
 
