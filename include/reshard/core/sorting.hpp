@@ -69,7 +69,7 @@ using number_order = function_ref<bool(std::uint32_t, std::uint32_t)>;
 /// \pre `is_before` is a strict weak order
 constexpr void sort_numbers(vector<std::uint32_t>& numbers, number_order is_before) {
     std::sort(numbers.begin(), numbers.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return is_before(a, b) || (a < b && !is_before(b, a));
+        return a < b ? !is_before(b, a) : is_before(a, b);
     });
 }
 

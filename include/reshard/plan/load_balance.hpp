@@ -48,10 +48,7 @@ struct busiest_load {
 /// \pre `levels` is not empty
 constexpr vector<index_t> poured(vector<index_t> const& levels, index_t bytes) {
     vector<std::uint32_t> order = ascending_numbers(levels.size());
-    // Not `sort_numbers`, whose calls of the comparison would take a tenth of a plan's time.
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return levels[a] < levels[b] || (levels[a] == levels[b] && a < b);
-    });
+    sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return levels[a] < levels[b]; });
     std::size_t reached = 1;
     index_t sum = levels[order[0]] + bytes;
     while (reached < order.size() && sum / static_cast<index_t>(reached) > levels[order[reached]])
