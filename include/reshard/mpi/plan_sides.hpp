@@ -33,7 +33,7 @@ struct planned_job;
 /// The facts that a rank knows about one side before it asks others: the layout, or its own shards.
 struct known_side {
     std::optional<reshard::layout> layout;
-    vector<shard_descriptor> held;
+    const_state_dict held;
     vector<shard_descriptor> joined; ///< the same shards, with neighbours in memory joined
 };
 

@@ -8,6 +8,7 @@
 #include <reshard/core/vector.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/holder.hpp>
+#include <reshard/tensor/shard_runs.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <concepts>
@@ -26,21 +27,6 @@
 namespace reshard {
 
 struct layout;
-
-namespace detail {
-
-/// One shard and its elements.
-///
-/// The tensor of a flat shard has one axis.
-template <class View>
-struct basic_local_shard {
-    shard_descriptor descriptor;
-    View tensor;
-
-    constexpr bool operator==(basic_local_shard const&) const = default;
-};
-
-} // namespace detail
 
 /// A shard, and its elements, which may be read and written.
 using local_shard = detail::basic_local_shard<tensor_view>;
@@ -117,19 +103,16 @@ public:
     template <class Other>
         requires(!std::same_as<Other, View> && std::convertible_to<Other, View>)
     basic_state_dict(basic_state_dict<Other> const& tensors)
-        : handles_(tensors.handles()), first_error_(tensors.first_error()) {
-        shards_.reserve(tensors.size());
-        for (auto const& [descriptor, tensor] : tensors)
-            shards_.push_back({descriptor, tensor});
-    }
+        : shards_(tensors.shards()),
+          handles_(tensors.handles()),
+          first_error_(tensors.first_error()) {}
 
     /// Adds a shard with the elements of a view. Their memory must outlive this state dict. If
     /// `check` refuses the shard, the state dict keeps the error.
     void add(shard_descriptor descriptor, View const& tensor) {
-        value_type shard{std::move(descriptor), tensor};
         keep_error([&] {
-            detail::check(shard);
-            shards_.push_back(std::move(shard));
+            shards_.add(std::move(descriptor), tensor,
+                        [](value_type const& added) { detail::check(added); });
         });
     }
 
@@ -186,7 +169,7 @@ public:
                 detail::check(added.back());
             }
             for (value_type& shard : added)
-                shards_.push_back(std::move(shard));
+                shards_.add(std::move(shard.descriptor), shard.tensor, [](value_type const&) {});
         });
     }
 
@@ -210,22 +193,27 @@ public:
     vector<std::shared_ptr<void const>> const& handles() const { return handles_; }
 
     std::size_t size() const { return shards_.size(); }
-    bool empty() const { return shards_.empty(); }
-    auto begin() const { return shards_.begin(); }
-    auto end() const { return shards_.end(); }
-    value_type const& operator[](std::size_t i) const { return shards_[i]; }
+    bool empty() const { return size() == 0; }
+    auto begin() const { return shards_.listed().begin(); }
+    auto end() const { return shards_.listed().end(); }
+    value_type const& operator[](std::size_t i) const { return shards_.listed()[i]; }
+
+    /// The same shards, many blocks of one array in the memory of one shard.
+    shard_list<View> const& shards() const { return shards_; }
 
     /// The descriptors of the shards, in order.
     vector<shard_descriptor> descriptors() const {
         vector<shard_descriptor> result;
         result.reserve(size());
-        for (value_type const& shard : shards_)
+        for (value_type const& shard : *this)
             result.push_back(shard.descriptor);
         return result;
     }
 
     /// Compares the shards, but not errors and handles.
-    bool operator==(basic_state_dict const& tensors) const { return shards_ == tensors.shards_; }
+    bool operator==(basic_state_dict const& tensors) const {
+        return shards_.listed() == tensors.shards_.listed();
+    }
 
 private:
     void keep_error(auto&& work) {
@@ -267,7 +255,7 @@ private:
             return reshard::view(t);
     }
 
-    vector<value_type> shards_;
+    shard_list<View> shards_;
     vector<std::shared_ptr<void const>> handles_;
     std::optional<error> first_error_;
 };

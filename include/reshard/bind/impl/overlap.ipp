@@ -12,6 +12,7 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/tensor/self_overlap.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
@@ -65,15 +66,27 @@ RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard co
     return copied;
 }
 
+/// True if the elements are all bytes of their range. Then no two of them share an address.
+inline bool is_dense(address_range const& bytes, const_tensor_view const& elements) {
+    return static_cast<index_t>(bytes.bytes()) ==
+           byte_count(element_count(elements.shape), elements.dtype);
+}
+
+/// Lists the memory of shards. Blocks of an array that has no gaps are one range.
 template <class View>
 void list_memory(basic_state_dict<View> const& tensors, bool is_target,
                  vector<used_memory>& memories) {
-    for (auto const& local : tensors)
-        if (address_range const bytes = addresses(local.tensor); !bytes.empty())
-            memories.push_back(
-                {bytes, &local.descriptor.key, is_target,
-                 static_cast<index_t>(bytes.bytes()) ==
-                     byte_count(element_count(local.tensor.shape), local.tensor.dtype)});
+    tensors.shards().for_each(
+        [](auto const& joined) {
+            const_tensor_view const& tensor = joined.tensor;
+            return is_dense(addresses(tensor), tensor) &&
+                   !self_overlap(tensor.shape, tensor.strides);
+        },
+        [&](auto const& local, auto const& first) {
+            if (address_range const bytes = addresses(local.tensor); !bytes.empty())
+                memories.push_back(
+                    {bytes, &first.descriptor.key, is_target, is_dense(bytes, local.tensor)});
+        });
 }
 
 inline void keep_furthest(used_memory const*& furthest, used_memory const& memory) {
@@ -178,7 +191,18 @@ inline bool differ(const_tensor_view const& a, const_tensor_view const& b) {
            first_difference(affine_copy{a.shape, 0, a.strides, 0, b.strides}, a, b).has_value();
 }
 
+/// False if no two runs of shards have the same key. Shards of one run are never equal.
+inline bool may_have_twins(const_state_dict const& source) {
+    vector<std::uint64_t> keys;
+    for (const_local_shard const& first : source.shards().firsts())
+        keys.push_back(digest_of_all(first.descriptor.key));
+    sort_by(keys, std::less<>());
+    return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
+}
+
 RESHARD_DECL void check_twins(const_state_dict const& source) {
+    if (!may_have_twins(source))
+        return;
     vector<std::pair<std::uint64_t, std::size_t>> places;
     for (std::size_t i = 0; i < source.size(); ++i)
         places.emplace_back(digest_of(source[i].descriptor), i);

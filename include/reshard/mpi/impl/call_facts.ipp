@@ -50,7 +50,7 @@ RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const
 
 template <class View>
 known_side side_of(side<View>& side) {
-    known_side known_side{std::move(side.layout), side.tensors.descriptors(), {}};
+    known_side known_side{std::move(side.layout), side.tensors, {}};
     if (!known_side.layout)
         known_side.joined = join_neighbours(side.tensors).descriptors();
     return known_side;
@@ -62,8 +62,8 @@ RESHARD_DECL two_sides sides_of(source_tensors& have, target_tensors& want) {
 
 inline void add_side(hasher& digest, known_side const& side, any_plan_cache const& cache) {
     digest.add(std::uint64_t{side.held.size()});
-    for (shard_descriptor const& shard : side.held)
-        digest.add(digest_of(shard));
+    for (const_local_shard const& shard : side.held)
+        digest.add(digest_of(shard.descriptor));
     for (shard_descriptor const& shard : side.joined)
         digest.add(digest_of(shard));
     digest.add(side.layout ? cache.digest(*side.layout) : 0);
@@ -77,11 +77,12 @@ inline std::uint64_t own_digest_of(options const& options, std::uint64_t sides, 
 inline side_notice notice_of(known_side const& side, bool tells_shards, options const& options) {
     side_notice notice;
     if (tells_shards)
-        notice.spread = notice_of(side.layout, options.memory ? side.held : side.joined);
+        notice.spread =
+            notice_of(side.layout, options.memory ? side.held.descriptors() : side.joined);
     else
         notice.spread = notice_of(side.layout, {});
     if (!side.layout && options.program.made())
-        notice.cuts = options.program.steps()->cuts(side.held);
+        notice.cuts = options.program.steps()->cuts(side.held.descriptors());
     return notice;
 }
 

@@ -66,7 +66,8 @@ public:
 
 private:
     vector<directory_key> keys_of(known_side const& side) {
-        return side.layout ? vector<directory_key>() : gather_keys(world_, exchange_, side.held);
+        return side.layout ? vector<directory_key>()
+                           : gather_keys(world_, exchange_, side.held.descriptors());
     }
 
     /// The layout of a side, with all keys. If the holders are not known, fills `layout`, in which
@@ -89,7 +90,7 @@ private:
         if (side.layout)
             return *side.layout;
         vector<vector<shard_descriptor>> shards(static_cast<std::size_t>(world_.size()));
-        shards[me_] = side.held;
+        shards[me_] = side.held.descriptors();
         return layout_of(shards);
     }
 
@@ -101,7 +102,7 @@ private:
     }
 
     void ask(known_side const& source, vector<directory_key> const& keys) {
-        shard_directory directory(world_, exchange_, keys, source.held);
+        shard_directory directory(world_, exchange_, keys, source.held.descriptors());
         vector<directory_entry> questions;
         agree_on(world_, [&] { questions = questions_to(directory, keys); });
         auto const match = directory.look_up(questions, nodes_);

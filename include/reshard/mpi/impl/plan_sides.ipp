@@ -81,7 +81,7 @@ inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call
         planned->source = layout_told(facts, true);
         planned->source_is_joined = !has_unequal_replicas(planned->source);
         if (!planned->source_is_joined)
-            planned->source = layout_of_all(ranks, source.held);
+            planned->source = layout_of_all(ranks, source.held.descriptors());
     } else {
         planned->source = std::move(*source.layout);
     }

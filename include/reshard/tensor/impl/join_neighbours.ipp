@@ -25,12 +25,11 @@ public:
     }
 
     vector<joined_shard> joined() && {
-        join_in_order();
         for (std::size_t axis = axes_; axis-- > 0;) {
             sort_by(shards_, [axis](joined_shard const& a, joined_shard const& b) {
                 return comes_before(a.value, b.value, axis);
             });
-            join(is_neighbour, axis);
+            join(axis);
         }
         sort_by(shards_, [](auto const& a, auto const& b) { return a.position < b.position; });
         return std::move(shards_);
@@ -39,24 +38,11 @@ public:
 private:
     using shard = const_local_shard;
 
-    /// Joins shards in the order in which they were added, without sorting. Also joins regularly
-    /// spaced blocks, of which there may be a million.
-    void join_in_order() {
-        for (std::size_t before = shards_.size() + 1; shards_.size() < before;) {
-            before = shards_.size();
-            for (std::size_t axis = axes_; axis-- > 0;) {
-                join(is_neighbour, axis);
-                join(is_next_block, axis);
-            }
-        }
-    }
-
-    /// Joins each shard with the previous shard if `are_joined(previous, shard, axis)` returns
-    /// true.
-    void join(auto const& are_joined, std::size_t axis) {
+    /// Joins each shard with the previous shard if it is its neighbour.
+    void join(std::size_t axis) {
         std::size_t last = 0;
         for (std::size_t next = 1; next < shards_.size(); ++next)
-            if (are_joined(shards_[last].value, shards_[next].value, axis))
+            if (is_neighbour(shards_[last].value, shards_[next].value, axis))
                 extend(shards_[last], shards_[next], axis);
             else if (++last != next)
                 shards_[last] = std::move(shards_[next]);
@@ -105,44 +91,25 @@ private:
 
     /// True if `next` continues `first` along the axis, in the tensor and in memory.
     static bool is_neighbour(shard const& first, shard const& next, std::size_t axis) {
-        return are_in_row(first, next, axis) && !cycle_along(first, axis) &&
+        return are_in_row(first, next, axis) &&
                next.descriptor.region.offset[axis] == first.descriptor.region.end(axis) &&
                is_behind(first.tensor, next.tensor, axis);
     }
 
-    /// True if `next` is the block after `first`, and follows it in memory. The first two blocks
-    /// must have the same extent; they determine the distance between blocks. The last block may be
-    /// shorter.
-    static bool is_next_block(shard const& first, shard const& next, std::size_t axis) {
-        if (!are_in_row(first, next, axis) || !is_behind(first.tensor, next.tensor, axis))
-            return false;
-        box const &a = first.descriptor.region, &b = next.descriptor.region;
-        index_t const apart = b.offset[axis] - a.offset[axis];
-        axis_cycle const* const cycle = cycle_along(first, axis);
-        if (!cycle)
-            return apart > a.shape[axis] && a.shape[axis] == b.shape[axis];
-        return a.shape[axis] % cycle->period == cycle->block && b.shape[axis] <= cycle->block &&
-               apart == a.shape[axis] - cycle->block + cycle->period;
-    }
-
-    /// True if both shards belong to one row of a tensor, and `next` does not consist of blocks
-    /// along it.
+    /// True if both shards belong to one row of a tensor, and neither consists of blocks along it.
     static bool are_in_row(shard const& first, shard const& next, std::size_t axis) {
         shard_descriptor const &a = first.descriptor, &b = next.descriptor;
         if (a.flat || b.flat || axis >= a.region.ndim() || is_empty(a.region) || is_empty(b.region))
             return false;
-        axis_cycle const* const cycle = cycle_along(first, axis);
-        return !cycle_along(next, axis) && a.cycles.size() - (cycle ? 1 : 0) == b.cycles.size() &&
-               std::includes(a.cycles.begin(), a.cycles.end(), b.cycles.begin(), b.cycles.end()) &&
-               a.dtype == b.dtype && row_of(first, axis) == row_of(next, axis) && a.key == b.key &&
+        return !has_cycle_along(first, axis) && a.cycles == b.cycles && a.dtype == b.dtype &&
+               row_of(first, axis) == row_of(next, axis) && a.key == b.key &&
                a.global_shape == b.global_shape;
     }
 
-    static axis_cycle const* cycle_along(shard const& current_shard, std::size_t axis) {
-        for (axis_cycle const& cycle : current_shard.descriptor.cycles)
-            if (cycle.axis == axis)
-                return &cycle;
-        return nullptr;
+    static bool has_cycle_along(shard const& current_shard, std::size_t axis) {
+        axis_cycles const& cycles = current_shard.descriptor.cycles;
+        return std::any_of(cycles.begin(), cycles.end(),
+                           [axis](axis_cycle const& cycle) { return cycle.axis == axis; });
     }
 
     /// True if `next` continues `first` in memory, element by element along the axis.
@@ -171,13 +138,7 @@ private:
     }
 
     static void extend(joined_shard& first, joined_shard const& next, std::size_t axis) {
-        shard_descriptor& joined = first.value.descriptor;
-        box const &region = joined.region, &added = next.value.descriptor.region;
-        axis_cycle const cycle{axis, region.shape[axis], added.offset[axis] - region.offset[axis]};
-        bool const is_second = !cycle_along(first.value, axis);
-        joined.region.shape[axis] = added.end(axis) - region.offset[axis];
-        if (is_second)
-            add_cycle(joined.cycles, cycle, joined.region);
+        first.value.descriptor.region.shape[axis] += next.value.descriptor.region.shape[axis];
         first.value.tensor.shape[axis] += next.value.tensor.shape[axis];
         first.position = std::min(first.position, next.position);
     }

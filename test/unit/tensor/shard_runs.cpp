@@ -1,0 +1,244 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/tensor/shard_runs.hpp>
+
+#include <reshard/tensor/self_overlap.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <random>
+#include <utility>
+#include <vector>
+
+using namespace reshard;
+using namespace reshard::detail;
+
+BOOST_AUTO_TEST_SUITE(tensor_shard_runs)
+
+namespace {
+
+/// A state dict, and a plain list of the same shards, which is the oracle.
+struct runs_fixture {
+    std::vector<double> elements = std::vector<double>(4000);
+    state_dict shards;
+    std::vector<local_shard> added;
+
+    void add(local_shard shard) {
+        shards.add(shard.descriptor, shard.tensor);
+        added.push_back(std::move(shard));
+    }
+    void add(box const& region, std::size_t first, index_vector const& strides,
+             index_vector const& shape = {40, 40}) {
+        add({{"w", data_type::f64, shape, region},
+             {elements.data() + first, data_type::f64, region.shape, strides}});
+    }
+
+    bool lists_what_was_added() const {
+        return shards.size() == added.size() && !shards.first_error() &&
+               std::equal(shards.begin(), shards.end(), added.begin(), added.end());
+    }
+    std::size_t runs() const { return shards.shards().firsts().size(); }
+};
+
+/// How the blocks of a rank lie in memory.
+enum class storage { rows, columns, one_after_the_other };
+
+/// The blocks of the first process of a grid of 2 x 3, with blocks of `block`, of a matrix of
+/// `shape`.
+void add_blocks(runs_fixture& fixture, index_vector const& shape, index_vector const& block,
+                storage stored, bool down_columns) {
+    index_t rows = 0, columns = 0;
+    for (index_t i = 0; i < shape[0]; i += 2 * block[0])
+        rows += std::min(block[0], shape[0] - i);
+    for (index_t j = 0; j < shape[1]; j += 3 * block[1])
+        columns += std::min(block[1], shape[1] - j);
+    std::size_t next = 0;
+    auto const add = [&](index_t i, index_t j) {
+        index_vector const held{std::min(block[0], shape[0] - i), std::min(block[1], shape[1] - j)};
+        index_t const row = i / 2, column = j / 3; // whole blocks come before
+        box const region{{i, j}, held};
+        if (stored == storage::rows)
+            fixture.add(region, static_cast<std::size_t>(row * columns + column), {columns, 1},
+                        shape);
+        else if (stored == storage::columns)
+            fixture.add(region, static_cast<std::size_t>(row + column * rows), {1, rows}, shape);
+        else
+            fixture.add(region, next, {held[1], 1}, shape);
+        next += static_cast<std::size_t>(held[0] * held[1]);
+    };
+    if (down_columns)
+        for (index_t j = 0; j < shape[1]; j += 3 * block[1])
+            for (index_t i = 0; i < shape[0]; i += 2 * block[0])
+                add(i, j);
+    else
+        for (index_t i = 0; i < shape[0]; i += 2 * block[0])
+            for (index_t j = 0; j < shape[1]; j += 3 * block[1])
+                add(i, j);
+}
+
+} // namespace
+
+// The blocks of an array are one run, whatever its order and theirs, also if the last are shorter.
+BOOST_AUTO_TEST_CASE(the_blocks_of_an_array_take_the_memory_of_one) {
+    for (index_vector const& shape : {index_vector{40, 36}, {41, 38}, {12, 60}})
+        for (index_vector const& block : {index_vector{1, 1}, {1, 2}, {2, 1}, {3, 2}, {2, 2}})
+            for (auto const stored : {storage::rows, storage::columns})
+                for (bool const down_columns : {false, true}) {
+                    runs_fixture fixture;
+                    add_blocks(fixture, shape, block, stored, down_columns);
+                    BOOST_TEST(fixture.runs() == 1u, to_string(shape) << to_string(block));
+                    BOOST_TEST(fixture.lists_what_was_added());
+                }
+}
+
+BOOST_AUTO_TEST_CASE(blocks_that_are_stored_one_after_the_other_are_listed_as_added) {
+    for (index_vector const& block : {index_vector{1, 1}, {1, 2}, {2, 1}, {3, 2}, {5, 4}})
+        for (bool const down_columns : {false, true}) {
+            runs_fixture fixture;
+            add_blocks(fixture, {41, 38}, block, storage::one_after_the_other, down_columns);
+            BOOST_TEST(fixture.lists_what_was_added());
+            if (block == index_vector{1, 1}) // these are an array without gaps
+                BOOST_TEST(fixture.runs() == 1u);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(three_axes_are_one_run) {
+    runs_fixture fixture;
+    for (index_t i = 0; i < 6; i += 2)
+        for (index_t j = 0; j < 9; j += 3)
+            for (index_t k = 0; k < 8; k += 4)
+                fixture.add({{i, j, k}, {1, 2, 3}},
+                            static_cast<std::size_t>(i / 2 * 36 + j / 3 * 12 + k / 4 * 3),
+                            {36, 6, 1}, {6, 9, 8});
+    BOOST_TEST(fixture.runs() == 1u);
+    BOOST_TEST(fixture.lists_what_was_added());
+}
+
+// Each case adds two blocks that are a run, and then one that differs in one thing.
+BOOST_FIXTURE_TEST_CASE(shards_that_are_no_part_of_the_array_start_a_run, runs_fixture) {
+    local_shard const first{{"w", data_type::f64, {40, 40}, {{4, 0}, {2, 3}}},
+                            {elements.data(), data_type::f64, {2, 3}, {40, 1}}};
+    local_shard second = first, third = first;
+    second.descriptor.region.offset[1] = 6;
+    second.tensor.data = elements.data() + 3;
+    third.descriptor.region.offset[1] = 12;
+    third.tensor.data = elements.data() + 6;
+    std::vector<local_shard> others(9, third);
+    others[0].descriptor.key = "v";
+    others[1].descriptor.global_shape = {40, 50};
+    others[2].descriptor.dtype = others[2].tensor.dtype = data_type::i64;
+    others[3].descriptor.region.offset[1] = 13;
+    others[4].descriptor.region.offset[0] = 5;
+    others[5].tensor.data = elements.data() + 7;
+    others[6].tensor.strides[0] = 41;
+    others[7].descriptor.region.shape[1] = others[7].tensor.shape[1] = 4;
+    others[8].descriptor.region.shape[0] = others[8].tensor.shape[0] = 1;
+    for (local_shard const& other : others) {
+        runs_fixture fixture;
+        for (local_shard const& shard : {first, second, other, third})
+            fixture.add(shard);
+        BOOST_TEST(fixture.lists_what_was_added());
+        BOOST_TEST(fixture.runs() > 1u, to_string(other.descriptor));
+    }
+    runs_fixture fixture;
+    for (local_shard const& shard : {first, second, third})
+        fixture.add(shard);
+    BOOST_TEST(fixture.runs() == 1u);
+}
+
+// A step adds a shard without `check`, so what it would refuse must not continue a run.
+BOOST_FIXTURE_TEST_CASE(a_bad_shard_after_a_run_is_refused, runs_fixture) {
+    auto const block = [&](index_t column, index_t width) {
+        return std::pair(
+            shard_descriptor{"w", data_type::f64, {40, 40}, {{0, column}, {1, width}}},
+            tensor_view{elements.data() + column / 2, data_type::f64, {1, width}, {20, 1}});
+    };
+    auto bad_null = block(4, 1);
+    bad_null.second.data = nullptr;
+    auto bad_shape = block(4, 1);
+    bad_shape.second.shape[0] = 2;
+    auto bad_type = block(4, 1);
+    bad_type.second.dtype = data_type::i64;
+    auto bad_memory = block(4, 1);
+    bad_memory.second.memory = memory_kind::device;
+    auto bad_axes = block(4, 1);
+    bad_axes.first.region.offset = {0};
+    auto bad_extent = block(4, 1);
+    bad_extent.first.region.shape[1] = bad_extent.second.shape[1] = -1;
+    for (auto const& [descriptor, tensor] :
+         {bad_null, bad_shape, bad_type, bad_memory, bad_axes, bad_extent}) {
+        state_dict dict;
+        for (auto const& [good, memory] : {block(0, 1), block(2, 1)})
+            dict.add(good, memory);
+        BOOST_TEST(dict.size() == 2u);
+        dict.add(descriptor, tensor);
+        BOOST_TEST(dict.first_error().has_value());
+        BOOST_TEST(dict.size() == 2u);
+    }
+    state_dict at_the_end; // the last block would exceed the tensor by one
+    for (index_t column = 0; column < 40; column += 4)
+        at_the_end.add(
+            shard_descriptor{"w", data_type::f64, {1, 38}, {{0, column}, {1, 3}}},
+            tensor_view{elements.data() + column / 4 * 3, data_type::f64, {1, 3}, {30, 1}});
+    BOOST_TEST(at_the_end.size() == 9u);
+    BOOST_TEST(at_the_end.first_error().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(random_blocks_are_listed_as_added) {
+    std::mt19937 random(7);
+    auto const any = [&](index_t below) {
+        return static_cast<index_t>(random() % static_cast<unsigned>(below));
+    };
+    for (int round = 0; round < 2000; ++round) {
+        runs_fixture fixture;
+        index_vector shape, strides, at;
+        for (index_t axis = any(3) + 1; axis > 0; --axis) {
+            shape.push_back(any(3) + 1);
+            strides.push_back(any(5));
+            at.push_back(any(3));
+        }
+        std::size_t first = 0;
+        for (int count = 0; count < 40; ++count) {
+            auto const axis = static_cast<std::size_t>(any(static_cast<index_t>(shape.size())));
+            if (any(8) == 0)
+                shape[axis] = any(3) + 1;
+            for (index_t same = any(6); same >= 0; --same) {
+                at[axis] += any(9) == 0 ? any(4) : 2;
+                first += static_cast<std::size_t>(any(9) == 0 ? any(9) : 2 * strides[axis]);
+                box const region{at, shape};
+                local_shard const shard{
+                    {"w", data_type::f64, index_vector::filled(shape.size(), 2000), region},
+                    {fixture.elements.data() + first % 2000, data_type::f64, shape, strides}};
+                if (!self_overlap(shape, strides))
+                    fixture.add(shard);
+            }
+            if (any(3) == 0)
+                at[axis] = any(4);
+        }
+        BOOST_TEST(fixture.lists_what_was_added());
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(copies_and_assignments_have_the_same_shards, runs_fixture) {
+    for (index_t column = 0; column < 40; column += 4)
+        add({{0, column}, {2, 2}}, static_cast<std::size_t>(column / 2), {20, 1});
+    BOOST_TEST(lists_what_was_added());
+    state_dict copy = shards;
+    BOOST_TEST((copy == shards));
+    add({{10, 0}, {2, 2}}, 100, {20, 1});
+    BOOST_TEST(lists_what_was_added());
+    BOOST_TEST(copy.size() == 10u);
+    copy = shards;
+    BOOST_TEST((copy == shards));
+    state_dict moved = std::move(copy);
+    BOOST_TEST((moved == shards));
+    const_state_dict const seen = shards;
+    BOOST_TEST(seen.size() == 11u);
+    BOOST_TEST((seen[9].descriptor == added[9].descriptor));
+    BOOST_TEST(seen.shards().firsts().size() == 2u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
