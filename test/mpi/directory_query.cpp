@@ -136,12 +136,12 @@ BOOST_FIXTURE_TEST_CASE(a_replicated_tensor_is_told_by_one_rank, directory_query
 BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, directory_query_fixture) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         two_layouts const both(seed, size);
-        rank_tensors const source(both.source, rank);
-        rank_tensors const target(both.target, rank);
+        rank_tensors source(both.source, rank);
+        rank_tensors target(both.target, rank);
         // Now and then one side is known.
-        known_side from{seed % 5 == 1 ? std::optional(both.source) : std::nullopt, source.shards(),
+        known_side from{seed % 5 == 1 ? std::optional(both.source) : std::nullopt, source.views(),
                         source.shards()};
-        known_side to{seed % 5 == 2 ? std::optional(both.target) : std::nullopt, target.shards(),
+        known_side to{seed % 5 == 2 ? std::optional(both.target) : std::nullopt, target.views(),
                       target.shards()};
         call_notice const notice = notice_of(ranks, {from, to}, {});
         call_facts facts = facts_of_call(ranks, {from, to}, gather_values(ranks, notice));

@@ -65,6 +65,8 @@ constexpr vector<index_t> poured(vector<index_t> const& levels, index_t bytes) {
 ///
 /// \pre `levels` is not empty
 constexpr vector<index_t> dealt(vector<index_t> levels, index_t bytes, index_t count) {
+    if (levels.size() == 1)
+        return {count};
     vector<index_t> counts = poured(levels, bytes * count);
     index_t remainder = count;
     for (std::size_t i = 0; i < counts.size(); ++i) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <random>
 #include <utility>
 #include <vector>
@@ -19,6 +20,31 @@ using namespace reshard::detail;
 BOOST_AUTO_TEST_SUITE(tensor_shard_runs)
 
 namespace {
+
+/// The index of an element in its tensor, and its address.
+using placed_element = std::pair<std::vector<index_t>, std::uintptr_t>;
+
+/// Adds the elements of a shard, one by one.
+void list_elements(local_shard const& shard, std::vector<placed_element>& elements) {
+    auto const& [descriptor, tensor] = shard;
+    index_t const count = element_count(tensor.shape);
+    for (index_t number = 0; number < count; ++number) {
+        std::vector<index_t> index;
+        std::uintptr_t address = reinterpret_cast<std::uintptr_t>(tensor.data);
+        index_t rest = number, inner = count;
+        for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+            inner /= tensor.shape[axis];
+            index_t at = rest / inner;
+            rest %= inner;
+            address += static_cast<std::uintptr_t>(at * tensor.strides[axis]) * sizeof(double);
+            for (axis_cycle const& cycle : descriptor.cycles)
+                if (cycle.axis == axis)
+                    at = at / cycle.block * cycle.period + at % cycle.block;
+            index.push_back(descriptor.region.offset[axis] + at);
+        }
+        elements.emplace_back(index, address);
+    }
+}
 
 /// A state dict, and a plain list of the same shards, which is the oracle.
 struct runs_fixture {
@@ -36,8 +62,18 @@ struct runs_fixture {
              {elements.data() + first, data_type::f64, region.shape, strides}});
     }
 
+    /// True if the list has these shards in order, and if the joined shards have their elements at
+    /// the same addresses.
     bool lists_what_was_added() const {
-        return shards.size() == added.size() && !shards.first_error() &&
+        std::vector<placed_element> joined, separate;
+        shards.shards().for_each(
+            [](local_shard const&) { return true; },
+            [&](local_shard const& part, local_shard const&) { list_elements(part, joined); });
+        for (local_shard const& shard : added)
+            list_elements(shard, separate);
+        std::ranges::sort(joined);
+        std::ranges::sort(separate);
+        return shards.size() == added.size() && !shards.first_error() && joined == separate &&
                std::equal(shards.begin(), shards.end(), added.begin(), added.end());
     }
     std::size_t runs() const { return shards.shards().firsts().size(); }
@@ -126,7 +162,7 @@ BOOST_FIXTURE_TEST_CASE(shards_that_are_no_part_of_the_array_start_a_run, runs_f
     second.tensor.data = elements.data() + 3;
     third.descriptor.region.offset[1] = 12;
     third.tensor.data = elements.data() + 6;
-    std::vector<local_shard> others(9, third);
+    std::vector<local_shard> others(11, third);
     others[0].descriptor.key = "v";
     others[1].descriptor.global_shape = {40, 50};
     others[2].descriptor.dtype = others[2].tensor.dtype = data_type::i64;
@@ -136,6 +172,8 @@ BOOST_FIXTURE_TEST_CASE(shards_that_are_no_part_of_the_array_start_a_run, runs_f
     others[6].tensor.strides[0] = 41;
     others[7].descriptor.region.shape[1] = others[7].tensor.shape[1] = 4;
     others[8].descriptor.region.shape[0] = others[8].tensor.shape[0] = 1;
+    others[9].descriptor.region.shape[0] = others[9].tensor.shape[0] = 0;
+    others[10].descriptor.region.shape[1] = others[10].tensor.shape[1] = 0;
     for (local_shard const& other : others) {
         runs_fixture fixture;
         for (local_shard const& shard : {first, second, other, third})
@@ -149,6 +187,57 @@ BOOST_FIXTURE_TEST_CASE(shards_that_are_no_part_of_the_array_start_a_run, runs_f
     BOOST_TEST(fixture.runs() == 1u);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_finished_row_does_not_grow, runs_fixture) {
+    for (index_t row : {0, 4})
+        for (index_t column : {0, 4})
+            add({{row, column}, {2, 2}}, static_cast<std::size_t>(row * 6 + column / 2), {12, 1});
+    BOOST_TEST(runs() == 1u);
+    add({{0, 8}, {2, 2}}, 4, {12, 1});
+    BOOST_TEST(lists_what_was_added());
+    BOOST_TEST(runs() == 2u);
+}
+
+BOOST_FIXTURE_TEST_CASE(blocks_that_touch_in_memory_alone_are_no_run, runs_fixture) {
+    add({{0, 0}, {2, 4}}, 0, {40, 1}); // they overlap in the tensor
+    add({{0, 2}, {2, 4}}, 4, {40, 1});
+    BOOST_TEST(runs() == 2u);
+    add({{4, 0}, {2, 4}}, 8, {40, 1}); // along both axes
+    BOOST_TEST(runs() == 3u);
+    add({{4, 6}, {2, 4}}, 20, {40, 1}); // elsewhere in memory
+    BOOST_TEST(runs() == 4u);
+    BOOST_TEST(lists_what_was_added());
+}
+
+// Rows of a matrix of which a rank has every second pair of columns.
+BOOST_FIXTURE_TEST_CASE(shards_that_are_blocks_themselves_are_runs_along_other_axes, runs_fixture) {
+    for (index_t row = 0; row < 12; row += 3)
+        add({{"w", data_type::f64, {40, 40}, {{row, 0}, {1, 6}}, {}, {{1, 2, 4}}},
+             {elements.data() + row / 3 * 4, data_type::f64, {1, 4}, {4, 1}}});
+    BOOST_TEST(runs() == 1u);
+    add({{"w", data_type::f64, {40, 40}, {{12, 0}, {1, 6}}, {}, {{1, 1, 5}}},
+         {elements.data() + 16, data_type::f64, {1, 2}, {4, 1}}});
+    add({{"w", data_type::f64, {40, 40}, {{12, 8}, {1, 6}}, {}, {{1, 1, 5}}},
+         {elements.data() + 18, data_type::f64, {1, 2}, {4, 1}}});
+    BOOST_TEST(runs() == 3u);
+    BOOST_TEST(lists_what_was_added());
+}
+
+BOOST_AUTO_TEST_CASE(flat_shards_and_elements_of_half_a_byte_are_no_run) {
+    std::vector<unsigned char> bytes(64);
+    state_dict flat, halves;
+    for (index_t i = 0; i < 3; ++i) {
+        flat.add(
+            shard_descriptor{"f", data_type::i8, {30, 2}, {{4 * i, 0}, {2, 2}}, flat_range{0, 2}},
+            tensor_view{bytes.data() + 2 * i, data_type::i8, {2}, {1}});
+        halves.add(shard_descriptor{"h", data_type::f4, {30}, {{4 * i}, {2}}},
+                   tensor_view{bytes.data() + i, data_type::f4, {2}, {1}});
+    }
+    for (state_dict const& shards : {flat, halves}) {
+        BOOST_TEST(!shards.first_error().has_value());
+        BOOST_TEST(shards.shards().firsts().size() == 3u);
+    }
+}
+
 // A step adds a shard without `check`, so what it would refuse must not continue a run.
 BOOST_FIXTURE_TEST_CASE(a_bad_shard_after_a_run_is_refused, runs_fixture) {
     auto const block = [&](index_t column, index_t width) {
@@ -160,6 +249,8 @@ BOOST_FIXTURE_TEST_CASE(a_bad_shard_after_a_run_is_refused, runs_fixture) {
     bad_null.second.data = nullptr;
     auto bad_shape = block(4, 1);
     bad_shape.second.shape[0] = 2;
+    auto bad_width = block(4, 1);
+    bad_width.second.shape[1] = 2;
     auto bad_type = block(4, 1);
     bad_type.second.dtype = data_type::i64;
     auto bad_memory = block(4, 1);
@@ -169,7 +260,7 @@ BOOST_FIXTURE_TEST_CASE(a_bad_shard_after_a_run_is_refused, runs_fixture) {
     auto bad_extent = block(4, 1);
     bad_extent.first.region.shape[1] = bad_extent.second.shape[1] = -1;
     for (auto const& [descriptor, tensor] :
-         {bad_null, bad_shape, bad_type, bad_memory, bad_axes, bad_extent}) {
+         {bad_null, bad_shape, bad_width, bad_type, bad_memory, bad_axes, bad_extent}) {
         state_dict dict;
         for (auto const& [good, memory] : {block(0, 1), block(2, 1)})
             dict.add(good, memory);
@@ -178,6 +269,14 @@ BOOST_FIXTURE_TEST_CASE(a_bad_shard_after_a_run_is_refused, runs_fixture) {
         BOOST_TEST(dict.first_error().has_value());
         BOOST_TEST(dict.size() == 2u);
     }
+    auto const address = reinterpret_cast<std::uintptr_t>(elements.data());
+    index_vector const to_null{-static_cast<index_t>(address / sizeof(double)), 1};
+    state_dict down_to_null; // the stride leads from the first row to the null address
+    for (index_t const row : {0, 2})
+        down_to_null.add(
+            shard_descriptor{"w", data_type::f64, {40, 40}, {{row, 0}, {1, 2}}},
+            tensor_view{row == 0 ? elements.data() : nullptr, data_type::f64, {1, 2}, to_null});
+    BOOST_TEST(down_to_null.first_error().has_value());
     state_dict at_the_end; // the last block would exceed the tensor by one
     for (index_t column = 0; column < 40; column += 4)
         at_the_end.add(
@@ -231,12 +330,14 @@ BOOST_FIXTURE_TEST_CASE(copies_and_assignments_have_the_same_shards, runs_fixtur
     add({{10, 0}, {2, 2}}, 100, {20, 1});
     BOOST_TEST(lists_what_was_added());
     BOOST_TEST(copy.size() == 10u);
+    add({{10, 4}, {2, 2}}, 102, {20, 1}); // continues a run after the list was made
+    BOOST_TEST(lists_what_was_added());
     copy = shards;
     BOOST_TEST((copy == shards));
     state_dict moved = std::move(copy);
     BOOST_TEST((moved == shards));
     const_state_dict const seen = shards;
-    BOOST_TEST(seen.size() == 11u);
+    BOOST_TEST(seen.size() == 12u);
     BOOST_TEST((seen[9].descriptor == added[9].descriptor));
     BOOST_TEST(seen.shards().firsts().size() == 2u);
 }
