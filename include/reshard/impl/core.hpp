@@ -128,8 +128,7 @@
 #include <reshard/plan/impl/relay_gain.ipp>
 #include <reshard/plan/impl/rounds.ipp>
 #include <reshard/plan/impl/source_indices.ipp>
-#include <reshard/tensor/impl/join_neighbours.ipp>
-#include <reshard/tensor/impl/shard_runs.ipp>
+#include <reshard/tensor/impl/shard_list.ipp>
 #include <reshard/tensor/impl/state_dict.ipp>
 #include <reshard/tensor/impl/view.ipp>
 

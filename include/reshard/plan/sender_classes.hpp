@@ -121,13 +121,13 @@ struct sender_classes {
     /// Larger cuts come before smaller ones: small cuts fill the gaps.
     constexpr vector<std::uint32_t> largest_first() const {
         vector<std::uint32_t> order;
-        vector<std::pair<bool, index_t>> ranks(cuts.size());
+        vector<std::pair<bool, index_t>> keys(cuts.size());
         for (std::uint32_t i = 0; i < cuts.size(); ++i)
             if (cuts[i].load != class_cut::no_load) {
                 order.push_back(i);
-                ranks[i] = {loads[cuts[i].load].senders.size() > 1, -cuts[i].bytes};
+                keys[i] = {loads[cuts[i].load].senders.size() > 1, -cuts[i].bytes};
             }
-        sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return ranks[a] < ranks[b]; });
+        sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
         return order;
     }
 };

@@ -8,7 +8,7 @@
 #include <reshard/core/vector.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/holder.hpp>
-#include <reshard/tensor/shard_runs.hpp>
+#include <reshard/tensor/shard_list.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <concepts>
@@ -198,22 +198,27 @@ public:
     auto end() const { return shards_.listed().end(); }
     value_type const& operator[](std::size_t i) const { return shards_.listed()[i]; }
 
-    /// The same shards, many blocks of one array in the memory of one shard.
+    /// The same shards. Blocks of one array take the memory of one shard.
     shard_list<View> const& shards() const { return shards_; }
+
+    /// The same elements in fewer shards: neighbours in the tensor and in memory are one shard.
+    /// Without handles and errors.
+    basic_state_dict joined() const {
+        basic_state_dict result;
+        result.shards_ = shards_.joined();
+        return result;
+    }
 
     /// The descriptors of the shards, in order.
     vector<shard_descriptor> descriptors() const {
         vector<shard_descriptor> result;
         result.reserve(size());
-        for (value_type const& shard : *this)
-            result.push_back(shard.descriptor);
+        shards_.for_each([&](value_type const& shard) { result.push_back(shard.descriptor); });
         return result;
     }
 
     /// Compares the shards, but not errors and handles.
-    bool operator==(basic_state_dict const& tensors) const {
-        return shards_.listed() == tensors.shards_.listed();
-    }
+    bool operator==(basic_state_dict const& tensors) const { return shards_ == tensors.shards_; }
 
 private:
     void keep_error(auto&& work) {

@@ -160,4 +160,72 @@ BOOST_AUTO_TEST_CASE(tensors_of_different_ranks_are_compared) {
                           says_shared("target 'a'", "target 'b'"));
 }
 
+namespace {
+
+/// Blocks of two columns, two columns apart, of a 4 x 8 tensor, whose columns lie one after the
+/// other from element `first`. So the blocks of each of `rows` rows are separate in memory.
+template <class Add>
+void add_blocks(std::string const& key, index_t first, index_t rows, Add const& add) {
+    for (index_t row = 0; row < rows; ++row)
+        for (index_t const column : {0, 4})
+            add(shard_descriptor{key, data_type::f32, {4, 8}, {{row, column}, {1, 2}}},
+                first + row + column / 2 * rows, index_vector{1, 2}, index_vector{1, rows});
+}
+
+} // namespace
+
+// The blocks of a column-major array are one range, though no row of them is.
+BOOST_AUTO_TEST_CASE(blocks_of_an_array_share_what_the_array_shares) {
+    for (index_t const other : {3, 15, 16}) {
+        shared_memory memory;
+        add_blocks("a", 0, 4, [&](auto const& shard, index_t first, auto const& shape, auto step) {
+            memory.target.add(shard, memory.tensor(first, shape, step));
+        });
+        BOOST_TEST(memory.target.shards().firsts().size() == 1u);
+        memory.write("b", other, {1}, {1});
+        if (other < 16)
+            BOOST_CHECK_EXCEPTION(memory.check(), error, says_shared("target 'a'", "target 'b'"));
+        else
+            BOOST_CHECK_NO_THROW(memory.check());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_target_between_the_rows_of_sources_shares_nothing) {
+    shared_memory memory;
+    for (index_t const row : {0, 2})
+        memory.source.add(shard_descriptor{"a", data_type::f32, {4, 3}, {{row, 0}, {1, 3}}},
+                          memory.tensor(row * 3, {1, 3}, {6, 1}));
+    BOOST_TEST(memory.source.shards().firsts().size() == 1u);
+    memory.write("b", 3, {3}, {1});
+    BOOST_CHECK_NO_THROW(memory.check());
+}
+
+// Rows that overlap by two elements are an array whose elements share addresses.
+BOOST_AUTO_TEST_CASE(rows_of_targets_that_overlap_are_refused) {
+    shared_memory memory;
+    for (index_t const row : {0, 1, 2})
+        memory.target.add(shard_descriptor{"a", data_type::f32, {3, 3}, {{row, 0}, {1, 3}}},
+                          memory.tensor(row, {1, 3}, {1, 1}));
+    BOOST_TEST(!memory.target.first_error().has_value());
+    BOOST_CHECK_EXCEPTION(memory.check(), error, says_shared("target 'a'", "target 'a'"));
+}
+
+BOOST_AUTO_TEST_CASE(equal_runs_are_compared_shard_by_shard) {
+    shared_memory memory;
+    auto const add = [&](index_t first) {
+        for (index_t const row : {0, 2})
+            memory.source.add(shard_descriptor{"a", data_type::f32, {4, 2}, {{row, 0}, {1, 2}}},
+                              memory.tensor(first + row, {1, 2}, {2, 1}));
+    };
+    add(0);
+    add(8);
+    BOOST_TEST(memory.source.shards().firsts().size() == 2u);
+    BOOST_CHECK_NO_THROW(check_twins(memory.source));
+    memory.elements[11] = 1;
+    BOOST_CHECK_EXCEPTION(check_twins(memory.source), error,
+                          says(errc::overlap, "'a' [2:3, 0:2] was added twice, at different "
+                                              "addresses, with different elements; give each "
+                                              "tensor its own key"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -66,7 +66,8 @@ RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard co
     return copied;
 }
 
-/// True if the elements are all bytes of their range. Then no two of them share an address.
+/// True if the range has as many bytes as the elements. If no two of them share an address, they
+/// fill the range.
 inline bool is_dense(address_range const& bytes, const_tensor_view const& elements) {
     return static_cast<index_t>(bytes.bytes()) ==
            byte_count(element_count(elements.shape), elements.dtype);
@@ -76,7 +77,7 @@ inline bool is_dense(address_range const& bytes, const_tensor_view const& elemen
 template <class View>
 void list_memory(basic_state_dict<View> const& tensors, bool is_target,
                  vector<used_memory>& memories) {
-    tensors.shards().for_each(
+    tensors.shards().for_each_joined(
         [](auto const& joined) {
             const_tensor_view const& tensor = joined.tensor;
             return is_dense(addresses(tensor), tensor) &&

@@ -17,7 +17,7 @@
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_transfers.hpp>
 #include <reshard/plan/planned_job.hpp>
-#include <reshard/tensor/join_neighbours.hpp>
+#include <reshard/tensor/state_dict.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -52,7 +52,7 @@ template <class View>
 known_side side_of(side<View>& side) {
     known_side known_side{std::move(side.layout), side.tensors, {}};
     if (!known_side.layout)
-        known_side.joined = join_neighbours(side.tensors).descriptors();
+        known_side.joined = side.tensors.joined().descriptors();
     return known_side;
 }
 
@@ -62,8 +62,8 @@ RESHARD_DECL two_sides sides_of(source_tensors& have, target_tensors& want) {
 
 inline void add_side(hasher& digest, known_side const& side, any_plan_cache const& cache) {
     digest.add(std::uint64_t{side.held.size()});
-    for (const_local_shard const& shard : side.held)
-        digest.add(digest_of(shard.descriptor));
+    side.held.shards().for_each(
+        [&](const_local_shard const& shard) { digest.add(digest_of(shard.descriptor)); });
     for (shard_descriptor const& shard : side.joined)
         digest.add(digest_of(shard));
     digest.add(side.layout ? cache.digest(*side.layout) : 0);

@@ -2,7 +2,7 @@
 
 #include <reshard/bind/plan_cache.hpp>
 #include <reshard/group/gather_layout.hpp>
-#include <reshard/tensor/join_neighbours.hpp>
+#include <reshard/tensor/state_dict.hpp>
 
 #include <reshard/mpi/redistribute.hpp>
 
@@ -15,7 +15,7 @@
 using namespace reshard;
 using namespace reshard::detail;
 
-BOOST_AUTO_TEST_SUITE(mpi_join_neighbours)
+BOOST_AUTO_TEST_SUITE(mpi_joined_shards)
 
 namespace {
 

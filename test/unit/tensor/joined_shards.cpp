@@ -2,13 +2,14 @@
 
 #include <reshard/adapt/raw_tensor.hpp>
 
-#include <reshard/tensor/join_neighbours.hpp>
+#include <reshard/tensor/state_dict.hpp>
 
 #include <reshard/layout/layout_of.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -16,7 +17,7 @@
 using namespace reshard;
 using namespace reshard::detail;
 
-BOOST_AUTO_TEST_SUITE(tensor_join_neighbours)
+BOOST_AUTO_TEST_SUITE(tensor_joined_shards)
 
 namespace {
 
@@ -43,7 +44,7 @@ BOOST_FIXTURE_TEST_CASE(blocks_of_an_array_become_one_shard, array_fixture) {
     for (index_t const row : {4, 0, 2, 6})
         for (index_t const column : {3, 0})
             add({{row, column}, {2, 3}});
-    auto const joined = join_neighbours(shards);
+    auto const joined = shards.joined();
     BOOST_REQUIRE(joined.size() == 1u);
     BOOST_TEST((joined[0].descriptor == shard({{0, 0}, {8, 6}})));
     BOOST_TEST((joined[0].tensor == at(0, 0, {8, 6})));
@@ -56,7 +57,7 @@ BOOST_FIXTURE_TEST_CASE(blocks_at_equal_distances_that_are_neighbours_in_the_arr
     shards.add(shard({{0, 3}, {2, 3}}), at(0, 3, {2, 3}));
     shards.add(shard({{4, 0}, {2, 3}}), at(2, 0, {2, 3}));
     shards.add(shard({{4, 3}, {2, 3}}), at(2, 3, {2, 3}));
-    auto const joined = join_neighbours(shards);
+    auto const joined = shards.joined();
     BOOST_REQUIRE(joined.size() == 1u);
     shard_descriptor expected = shard({{0, 0}, {6, 6}});
     expected.cycles = {{0, 2, 4}};
@@ -70,7 +71,7 @@ BOOST_FIXTURE_TEST_CASE(blocks_at_other_distances_stay, array_fixture) {
     shards.add(shard({{2, 0}, {1, 6}}), at(1, 0, {1, 6})); // with row 0: each second row
     shards.add(shard({{5, 0}, {1, 6}}), at(2, 0, {1, 6})); // two rows on
     shards.add(shard({{7, 0}, {1, 6}}), {elsewhere.data(), data_type::f32, {1, 6}, {6, 1}});
-    auto const joined = join_neighbours(shards);
+    auto const joined = shards.joined();
     BOOST_REQUIRE(joined.size() == 3u);
     BOOST_TEST((joined[0].descriptor.cycles == axis_cycles{{0, 1, 2}}));
     BOOST_TEST((joined[1].descriptor == shards[2].descriptor));
@@ -109,9 +110,9 @@ BOOST_AUTO_TEST_CASE(blocks_that_are_added_one_by_one_become_what_their_layout_h
                 }
                 at_once.add("w", dealt, 1,
                             tensor_view{elements.data(), data_type::f32, local, strides});
-                BOOST_TEST((join_neighbours(one_by_one) == at_once),
-                           "blocks " << to_string(block) << " of " << to_string(shape) << ", order "
-                                     << order);
+                BOOST_TEST((one_by_one.joined() == at_once), "blocks " << to_string(block) << " of "
+                                                                       << to_string(shape)
+                                                                       << ", order " << order);
             }
 }
 
@@ -120,7 +121,7 @@ BOOST_FIXTURE_TEST_CASE(blocks_that_are_neighbours_in_the_tensor_alone_stay, arr
     add({{0, 0}, {2, 3}});
     shards.add(shard({{0, 3}, {2, 3}}), {elsewhere.data(), data_type::f32, {2, 3}, {3, 1}});
     shards.add(shard({{2, 0}, {2, 3}}), at(2, 1, {2, 3})); // a column aside
-    auto const joined = join_neighbours(shards);
+    auto const joined = shards.joined();
     BOOST_TEST((joined == shards));
 }
 
@@ -129,10 +130,10 @@ BOOST_FIXTURE_TEST_CASE(the_last_axis_comes_first_and_shards_keep_their_order, a
     shards.add({"b", data_type::f32, {}, {}, {}}, {elements.data(), data_type::f32, {}, {}});
     add({{0, 3}, {4, 3}}); // joins the next one, not the first
     add({{0, 0}, {4, 2}});
-    auto const joined = join_neighbours(shards);
+    auto const joined = shards.joined();
     BOOST_TEST((joined == shards));
     add({{0, 2}, {4, 1}});
-    auto const items = join_neighbours(shards);
+    auto const items = shards.joined();
     BOOST_REQUIRE(items.size() == 2u);
     BOOST_TEST((items[0].descriptor == shard({{0, 0}, {8, 6}})));
     BOOST_TEST(items[1].descriptor.key == "b");
@@ -148,7 +149,7 @@ BOOST_FIXTURE_TEST_CASE(eight_axes_are_no_more_than_two, array_fixture) {
         halves.add({"e", data_type::f32, extents, half, {}},
                    tensor_view{elements.data() + 4 * first, data_type::f32, half.shape, strides});
     }
-    auto const joined = join_neighbours(halves);
+    auto const joined = halves.joined();
     BOOST_REQUIRE(joined.size() == 1u);
     BOOST_TEST((joined[0].descriptor.region == whole(extents)));
     BOOST_TEST(joined[0].tensor.data == elements.data());
@@ -162,8 +163,8 @@ BOOST_FIXTURE_TEST_CASE(other_keys_flat_shards_and_empty_ones_stay, array_fixtur
                {elements.data(), data_type::f32, {3}, {1}});
     shards.add({"f", data_type::f32, {6}, {{0}, {6}}, flat_range{3, 6}},
                {elements.data() + 3, data_type::f32, {3}, {1}});
-    BOOST_TEST((join_neighbours(shards) == shards));
-    BOOST_TEST(join_neighbours(state_dict()).empty());
+    BOOST_TEST((shards.joined() == shards));
+    BOOST_TEST(state_dict().joined().empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(copies_in_other_memory_join_among_themselves, array_fixture) {
@@ -173,7 +174,7 @@ BOOST_FIXTURE_TEST_CASE(copies_in_other_memory_join_among_themselves, array_fixt
         shards.add(shard({{row, 0}, {4, 6}}),
                    {copy.data() + row * 6, data_type::f32, {4, 6}, {6, 1}});
     }
-    auto const joined = join_neighbours(shards);
+    auto const joined = shards.joined();
     BOOST_REQUIRE(joined.size() == 2u);
     BOOST_TEST((joined[0].tensor == at(0, 0, {8, 6})));
     BOOST_TEST((joined[1].descriptor == shard({{0, 0}, {8, 6}})));
@@ -187,17 +188,62 @@ BOOST_FIXTURE_TEST_CASE(rows_too_far_apart_to_count_stay, array_fixture) {
     for (index_t const row : {0, 1})
         rows.add({"w", data_type::f64, {2, 1}, {{row, 0}, {1, 1}}, {}},
                  const_tensor_view{elements.data(), data_type::f64, {1, 1}, {index_t{1} << 61, 1}});
-    BOOST_TEST((join_neighbours(rows) == rows));
+    BOOST_TEST((rows.joined() == rows));
 }
 
 BOOST_FIXTURE_TEST_CASE(turned_memory_joins_along_its_own_strides, array_fixture) {
     // Column by column: axis 0 has stride 1.
     shards.add(shard({{0, 0}, {4, 6}}), {elements.data(), data_type::f32, {4, 6}, {1, 8}});
     shards.add(shard({{4, 0}, {4, 6}}), {elements.data() + 4, data_type::f32, {4, 6}, {1, 8}});
-    auto const joined = join_neighbours(shards);
+    auto const joined = shards.joined();
     BOOST_REQUIRE(joined.size() == 1u);
     BOOST_TEST((joined[0].tensor.strides == index_vector{1, 8}));
     BOOST_TEST((joined[0].tensor.shape == index_vector{8, 6}));
+}
+
+// The two rows interleave, so as one shard two of its elements would share an address in the check
+// of strides.
+BOOST_FIXTURE_TEST_CASE(targets_that_could_share_addresses_stay, array_fixture) {
+    state_dict targets;
+    const_state_dict sources;
+    for (index_t const row : {0, 1}) {
+        shard_descriptor const shard{"t", data_type::f32, {2, 2}, {{row, 0}, {1, 2}}, {}};
+        tensor_view const elements_of_row{
+            elements.data() + 2 * row, data_type::f32, {1, 2}, {2, 2}};
+        targets.add(shard, elements_of_row);
+        sources.add(shard, elements_of_row);
+    }
+    BOOST_TEST(!targets.first_error().has_value());
+    BOOST_TEST((targets.joined() == targets));
+    BOOST_TEST(targets.joined().size() == 2u);
+    BOOST_TEST(sources.joined().size() == 1u); // reading an element twice is harmless
+}
+
+// Blocks of two rows, four rows apart, added row by row: rows become blocks, and blocks an array.
+BOOST_FIXTURE_TEST_CASE(rows_of_blocks_become_one_shard, array_fixture) {
+    for (index_t const row : {0, 1, 4, 5})
+        shards.add(shard({{row, 0}, {1, 6}}), at(row / 4 * 2 + row % 4, 0, {1, 6}));
+    auto const joined = shards.joined();
+    BOOST_REQUIRE(joined.size() == 1u);
+    shard_descriptor expected = shard({{0, 0}, {6, 6}});
+    expected.cycles = {{0, 2, 4}};
+    BOOST_TEST((joined[0].descriptor == expected));
+    BOOST_TEST((joined[0].tensor == at(0, 0, {4, 6})));
+}
+
+// The second row is 2^62 bytes on: the strides agree, but the sum of distances would overflow.
+BOOST_FIXTURE_TEST_CASE(rows_that_cannot_be_counted_together_stay, array_fixture) {
+    auto const far = reinterpret_cast<double const*>(
+        reinterpret_cast<std::uintptr_t>(elements.data()) + (std::uintptr_t{1} << 62));
+    const_state_dict rows;
+    for (index_t const row : {0, 1})
+        rows.add({"w", data_type::f64, {2, 1}, {{row, 0}, {1, 1}}, {}},
+                 const_tensor_view{row == 0 ? static_cast<void const*>(elements.data()) : far,
+                                   data_type::f64,
+                                   {1, 1},
+                                   {index_t{1} << 59, 1}});
+    BOOST_TEST(rows.shards().firsts().size() == 2u);
+    BOOST_TEST((rows.joined() == rows));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

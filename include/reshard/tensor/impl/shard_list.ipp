@@ -1,0 +1,320 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TENSOR_IMPL_SHARD_LIST_IPP
+#define RESHARD_TENSOR_IMPL_SHARD_LIST_IPP
+
+#include <reshard/tensor/shard_list.hpp>
+
+#include <reshard/core/sorting.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace reshard::detail {
+
+/// Arrays of more bytes are not joined, so that no sum of distances overflows.
+inline constexpr index_t longest_array = index_t{1} << 52;
+
+/// True if `count` steps of `step` bytes, or of elements of at most 16 bytes, can be counted.
+inline bool is_countable(index_t count, index_t step) {
+    return -longest_array / count < step && step < longest_array / count;
+}
+
+inline bool is_countable(array_shard const& shard) {
+    for (std::size_t axis = 0; axis < shard.shape.size(); ++axis)
+        if (!is_countable(shard.shape[axis], shard.strides[axis]))
+            return false;
+    return true;
+}
+
+inline bool has_axis(auto const& cycles_or_steps, std::size_t axis) {
+    return std::any_of(cycles_or_steps.begin(), cycles_or_steps.end(),
+                       [axis](auto const& entry) { return entry.axis == axis; });
+}
+
+/// The distance in bytes between the first elements, modulo 2^64.
+inline index_t bytes_between(array_shard const& a, array_shard const& b) {
+    return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(b.data) -
+                                reinterpret_cast<std::uintptr_t>(a.data));
+}
+
+/// True if both shards are boxes, or the same blocks of boxes, of one tensor, and lie in memory in
+/// the same way.
+inline bool are_alike(array_shard const& a, array_shard const& b) {
+    shard_descriptor const &first = a.descriptor, &next = b.descriptor;
+    return a.dtype == b.dtype && a.memory == b.memory && bits(a.dtype) % 8 == 0 &&
+           first.dtype == next.dtype && !first.flat && !next.flat && first.key == next.key &&
+           b.data != nullptr && first.global_shape == next.global_shape &&
+           first.cycles == next.cycles && a.strides == b.strides &&
+           next.region.offset.size() == first.region.offset.size() &&
+           next.region.shape.size() == first.region.shape.size() &&
+           b.shape.size() == a.shape.size();
+}
+
+/// True if `next` comes after `first` along an axis, inside the tensor, and if both have the same
+/// region along all other axes.
+///
+/// \param longest the largest extent of `next` along the axis
+inline bool are_in_row(array_shard const& a, array_shard const& b, std::size_t along,
+                       index_t longest) {
+    if (!are_alike(a, b) || has_axis(a.descriptor.cycles, along))
+        return false;
+    box const &first = a.descriptor.region, &next = b.descriptor.region;
+    for (std::size_t axis = 0; axis < first.ndim(); ++axis)
+        if (axis != along &&
+            (first.offset[axis] != next.offset[axis] || first.shape[axis] != next.shape[axis] ||
+             a.shape[axis] != b.shape[axis]))
+            return false;
+    index_t const extent = next.shape[along];
+    return extent > 0 && extent <= longest && b.shape[along] == extent &&
+           next.offset[along] > first.offset[along] &&
+           next.offset[along] <= a.descriptor.global_shape[along] - extent;
+}
+
+/// The shape of a run's first shard if it has the elements of all shards.
+inline index_vector joined_shape(index_vector shape, std::span<shard_step const> steps) {
+    for (shard_step const& step : steps)
+        shape[step.axis] = (step.count - 1) * shape[step.axis] + step.last;
+    return shape;
+}
+
+/// True if a step of `bytes` continues a run's array along an axis: element by element, by the
+/// stride of the axis. If a shard has only one index along the axis, its stride means nothing, and
+/// the array may also have no gaps.
+inline bool is_one_array(array_shard const& first, shard_steps const& inner, std::size_t axis,
+                         index_t bytes) {
+    index_t const size = bits(first.dtype) / 8, extent = first.shape[axis] * size;
+    if (bytes == 0 || bytes % extent != 0)
+        return false;
+    return bytes / extent == first.strides[axis] ||
+           (first.shape[axis] == 1 &&
+            bytes ==
+                element_count(joined_shape(first.shape, std::span(inner.begin(), inner.end()))) *
+                    size);
+}
+
+/// The step from one run to the next if both are parts of one array.
+///
+/// \param inner the steps of both
+inline std::optional<shard_step> step_between(array_shard const& a, array_shard const& b,
+                                              shard_steps const& inner) {
+    box const &first = a.descriptor.region, &next = b.descriptor.region;
+    std::size_t const axes = std::min(first.offset.size(), next.offset.size());
+    std::size_t axis = 0;
+    while (axis < axes && first.offset[axis] == next.offset[axis])
+        ++axis;
+    if (axis == axes || is_empty(first) || has_axis(inner, axis) ||
+        !are_in_row(a, b, axis, first.shape[axis]))
+        return std::nullopt;
+    index_t const distance = next.offset[axis] - first.offset[axis], bytes = bytes_between(a, b);
+    if (distance < first.shape[axis] || !is_countable(a) || !is_countable(2, bytes) ||
+        !is_one_array(a, inner, axis, bytes))
+        return std::nullopt;
+    return shard_step{axis, 2, distance, next.shape[axis], bytes};
+}
+
+/// True if `next` is the shard, or the first shard of a run, after the last one of a step.
+inline bool continues(array_shard const& first, shard_step const& step, array_shard const& next) {
+    box const& region = first.descriptor.region;
+    if (!is_countable(step.count + 1, step.bytes) ||
+        bytes_between(first, next) != step.bytes * step.count ||
+        !are_in_row(first, next, step.axis, region.shape[step.axis]))
+        return false;
+    index_t const last = region.offset[step.axis] + (step.count - 1) * step.distance;
+    return step.last == region.shape[step.axis] &&
+           next.descriptor.region.offset[step.axis] - last == step.distance;
+}
+
+inline void add_to(shard_step& step, array_shard const& next) {
+    ++step.count;
+    step.last = next.descriptor.region.shape[step.axis];
+}
+
+RESHARD_DECL bool run_finder::extend(std::size_t runs, array_shard const& last,
+                                     array_shard const& next) {
+    if (steps_.size() < runs || steps_.back().empty()) {
+        auto const step = step_between(last, next, {});
+        if (!step)
+            return false;
+        steps_.resize(runs);
+        steps_.back().push_back(*step);
+        return true;
+    }
+    if (steps_.back().size() > 1 || !continues(last, steps_.back()[0], next))
+        return false;
+    add_to(steps_.back()[0], next);
+    return true;
+}
+
+RESHARD_DECL bool run_finder::fold(array_shard const& before, array_shard const& last) {
+    shard_steps &outer = steps_[steps_.size() - 2], &inner = steps_.back();
+    if (inner.empty() || outer.size() < inner.size() || outer.size() > inner.size() + 1 ||
+        !std::equal(inner.begin(), inner.end(), outer.begin()))
+        return false;
+    if (outer.size() == inner.size()) {
+        auto const step = step_between(before, last, inner);
+        if (!step)
+            return false;
+        outer.push_back(*step);
+    } else {
+        if (!continues(before, outer.back(), last))
+            return false;
+        add_to(outer.back(), last);
+    }
+    steps_.pop_back();
+    return true;
+}
+
+RESHARD_DECL void join_step(shard_descriptor& descriptor, index_vector& shape,
+                            index_vector& strides, shard_step const& step, data_type dtype) {
+    index_t const extent = shape[step.axis];
+    strides[step.axis] = step.bytes / (extent * bits(dtype) / 8);
+    shape[step.axis] = (step.count - 1) * extent + step.last;
+    descriptor.region.shape[step.axis] = (step.count - 1) * step.distance + step.last;
+    add_cycle(descriptor.cycles, {step.axis, extent, step.distance}, descriptor.region);
+}
+
+RESHARD_DECL index_t move_in_run(shard_descriptor& descriptor, index_vector& shape,
+                                 std::span<shard_step const> steps, index_t number) {
+    index_t bytes = 0;
+    for (shard_step const& step : steps) { // the innermost changes fastest
+        index_t const index = number % step.count;
+        number /= step.count;
+        descriptor.region.offset[step.axis] += index * step.distance;
+        if (index + 1 == step.count)
+            descriptor.region.shape[step.axis] = shape[step.axis] = step.last;
+        bytes += index * step.bytes;
+    }
+    return bytes;
+}
+
+RESHARD_DECL shard_steps nearest_first(std::span<shard_step const> steps) {
+    shard_steps sorted(steps.begin(), steps.end());
+    sort_by(sorted, [](shard_step const& a, shard_step const& b) {
+        return std::abs(a.bytes) < std::abs(b.bytes);
+    });
+    return sorted;
+}
+
+/// Joins shards along each axis, the last axis first: blocks become rows, and rows become panels.
+class neighbour_joiner {
+public:
+    neighbour_joiner(vector<joined_shard> shards, bool are_written)
+        : shards_(std::move(shards)), are_written_(are_written) {
+        for (joined_shard const& each : shards_)
+            axes_ = std::max(axes_, each.value.tensor.ndim());
+    }
+
+    vector<joined_shard> joined() && {
+        for (std::size_t axis = axes_; axis-- > 0;) {
+            sort_by(shards_, [axis](joined_shard const& a, joined_shard const& b) {
+                return comes_before(a.value, b.value, axis);
+            });
+            join(axis);
+        }
+        sort_by(shards_, [](auto const& a, auto const& b) { return a.position < b.position; });
+        return std::move(shards_);
+    }
+
+private:
+    using shard = basic_local_shard<const_tensor_view>;
+
+    /// Joins each shard with the previous shard if it is its neighbour.
+    void join(std::size_t axis) {
+        std::size_t last = 0;
+        for (std::size_t next = 1; next < shards_.size(); ++next)
+            if (is_neighbour(shards_[last].value, shards_[next].value, axis))
+                extend(shards_[last], shards_[next], axis);
+            else if (++last != next)
+                shards_[last] = std::move(shards_[next]);
+        shards_.erase(shards_.begin() +
+                          static_cast<std::ptrdiff_t>(std::min(last + 1, shards_.size())),
+                      shards_.end());
+    }
+
+    /// Orders shards such that all shards of a row along the axis follow each other, by their
+    /// position in the row.
+    static bool comes_before(shard const& a, shard const& b, std::size_t axis) {
+        if (int const order = a.descriptor.key.compare(b.descriptor.key))
+            return order < 0;
+        box const row_a = row_of(a, axis), row_b = row_of(b, axis);
+        if (row_a.offset != row_b.offset)
+            return row_a.offset < row_b.offset;
+        if (row_a.shape != row_b.shape)
+            return row_a.shape < row_b.shape;
+        return std::pair(line_of(a, axis), offset(a, axis)) <
+               std::pair(line_of(b, axis), offset(b, axis));
+    }
+
+    /// Identifies the row of a shard by its region on the other axes. All shards of a row have the
+    /// same result.
+    static box row_of(shard const& current_shard, std::size_t axis) {
+        box row = current_shard.descriptor.region;
+        if (axis < row.ndim())
+            row.offset[axis] = row.shape[axis] = 0;
+        return row;
+    }
+
+    static index_t offset(shard const& current_shard, std::size_t axis) {
+        return axis < current_shard.descriptor.region.ndim()
+                   ? current_shard.descriptor.region.offset[axis]
+                   : 0;
+    }
+
+    /// The address that the tensor's first element along the axis would have in the shard's array.
+    /// Shards of one array have the same result, so that sorting does not put shards of other
+    /// arrays between them.
+    static std::uintptr_t line_of(shard const& current_shard, std::size_t axis) {
+        return axis < current_shard.tensor.ndim()
+                   ? address_of(current_shard.tensor, axis, -offset(current_shard, axis))
+                   : 0;
+    }
+
+    /// True if `next` continues `first` along the axis, in the tensor and in memory.
+    bool is_neighbour(shard const& first, shard const& next, std::size_t axis) const {
+        array_shard const a = array_shard_of(first), b = array_shard_of(next);
+        box const& region = first.descriptor.region;
+        if (axis >= region.ndim() || is_empty(region) ||
+            !are_in_row(a, b, axis, std::numeric_limits<index_t>::max()) ||
+            next.descriptor.region.offset[axis] != region.end(axis))
+            return false;
+        index_vector shape = a.shape;
+        shape[axis] += b.shape[axis];
+        return is_countable({a.descriptor, a.data, a.dtype, shape, a.strides, a.memory}) &&
+               bytes_between(a, b) == a.shape[axis] * a.strides[axis] * bits(a.dtype) / 8 &&
+               !(are_written_ && self_overlap(shape, a.strides));
+    }
+
+    /// The address of element `index` along the axis; the element need not exist.
+    static std::uintptr_t address_of(const_tensor_view const& elements, std::size_t axis,
+                                     index_t index) {
+        auto const size = static_cast<std::uintptr_t>(bits(elements.dtype) / 8);
+        return reinterpret_cast<std::uintptr_t>(elements.data) +
+               static_cast<std::uintptr_t>(index) *
+                   static_cast<std::uintptr_t>(elements.strides[axis]) * size;
+    }
+
+    static void extend(joined_shard& first, joined_shard const& next, std::size_t axis) {
+        first.value.descriptor.region.shape[axis] += next.value.descriptor.region.shape[axis];
+        first.value.tensor.shape[axis] += next.value.tensor.shape[axis];
+        first.position = std::min(first.position, next.position);
+    }
+
+    vector<joined_shard> shards_;
+    bool are_written_;
+    std::size_t axes_ = 0;
+};
+
+RESHARD_DECL vector<joined_shard> joined_shards(vector<joined_shard> shards, bool are_written) {
+    return neighbour_joiner(std::move(shards), are_written).joined();
+}
+
+} // namespace reshard::detail
+
+#endif

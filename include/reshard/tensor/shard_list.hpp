@@ -1,0 +1,314 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TENSOR_SHARD_LIST_HPP
+#define RESHARD_TENSOR_SHARD_LIST_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
+#include <reshard/layout/descriptor.hpp>
+#include <reshard/tensor/self_overlap.hpp>
+#include <reshard/tensor/view.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+/// \file
+/// A list of shards. The blocks of one array take the memory of one shard, and can be joined.
+
+namespace reshard::detail {
+
+/// One shard and its elements.
+///
+/// The tensor of a flat shard has one axis.
+template <class View>
+struct basic_local_shard {
+    shard_descriptor descriptor;
+    View tensor;
+
+    constexpr bool operator==(basic_local_shard const&) const = default;
+};
+
+/// Shards at equal distances along one axis of the tensor, and at equal distances in memory. The
+/// last one may be shorter along the axis.
+struct shard_step {
+    std::size_t axis = 0;
+    index_t count = 2;
+    index_t distance = 0; ///< between shards in the tensor, in elements along the axis
+    index_t last = 0;     ///< the extent of the last shard along the axis
+    index_t bytes = 0;    ///< between shards in memory
+
+    constexpr bool operator==(shard_step const&) const = default;
+};
+
+/// The steps of a run along different axes, the innermost first. A run without steps is one shard.
+using shard_steps = vector<shard_step>;
+
+/// A shard without its place in a state dict: what decides whether it belongs to an array.
+struct array_shard {
+    shard_descriptor const& descriptor;
+    void const* data;
+    data_type dtype;
+    index_vector const& shape;
+    index_vector const& strides;
+    memory_kind memory;
+};
+
+template <class View>
+array_shard array_shard_of(shard_descriptor const& shard, View const& tensor) {
+    return {shard, tensor.data, tensor.dtype, tensor.shape, tensor.strides, tensor.memory};
+}
+template <class View>
+array_shard array_shard_of(basic_local_shard<View> const& shard) {
+    return array_shard_of(shard.descriptor, shard.tensor);
+}
+
+/// Finds runs: shards of equal extents, at equal distances in their tensor and in memory, such that
+/// all of them are one array. The blocks of a block-cyclic array are one run if they are added row
+/// by row or column by column, without other shards between them.
+class run_finder {
+public:
+    /// The steps of run `i`.
+    std::span<shard_step const> steps(std::size_t i) const {
+        if (i < steps_.size())
+            return {steps_[i].begin(), steps_[i].end()};
+        return {};
+    }
+
+    /// False if each run is one shard.
+    bool any() const { return !steps_.empty(); }
+
+    /// Adds `next` to the last run, if it continues it.
+    ///
+    /// \param runs the number of runs, at least 1
+    /// \param last the first shard of the last run, which passes `check`
+    /// \post  if the result is true, `next` passes `check`
+    RESHARD_DECL bool extend(std::size_t runs, array_shard const& last, array_shard const& next);
+
+    /// Joins the last two runs if both are one array.
+    ///
+    /// \param before the first shard of the run before the last
+    /// \pre   there are two runs, and `extend` has returned true
+    RESHARD_DECL bool fold(array_shard const& before, array_shard const& last);
+
+    bool operator==(run_finder const&) const = default;
+
+private:
+    vector<shard_steps> steps_; ///< by run; runs without steps at the end are missing
+};
+
+/// Adds the other shards of a step to the first.
+///
+/// \param dtype of the elements in memory
+/// \pre the step belongs to the shard's run
+RESHARD_DECL void join_step(shard_descriptor& descriptor, index_vector& shape,
+                            index_vector& strides, shard_step const& step, data_type dtype);
+
+/// The number of shards of a run.
+constexpr index_t count_of(std::span<shard_step const> steps) {
+    index_t count = 1;
+    for (shard_step const& step : steps)
+        count *= step.count;
+    return count;
+}
+
+/// Changes the first shard of a run to shard `number`. Returns the bytes between the two.
+RESHARD_DECL index_t move_in_run(shard_descriptor& descriptor, index_vector& shape,
+                                 std::span<shard_step const> steps, index_t number);
+
+/// Calls `visit(shard)` for each shard of a run, in order.
+template <class View>
+void for_each_in_run(basic_local_shard<View> const& first, std::span<shard_step const> steps,
+                     auto&& visit) {
+    using byte = std::conditional_t<std::is_same_v<View, tensor_view>, std::byte, std::byte const>;
+    if (steps.empty())
+        return visit(first);
+    index_t const count = count_of(steps);
+    for (index_t number = 0; number < count; ++number) {
+        basic_local_shard<View> shard = first;
+        shard.tensor.data = static_cast<byte*>(shard.tensor.data) +
+                            move_in_run(shard.descriptor, shard.tensor.shape, steps, number);
+        visit(std::as_const(shard));
+    }
+}
+
+/// The steps, the nearest in memory first.
+RESHARD_DECL shard_steps nearest_first(std::span<shard_step const> steps);
+
+/// A shard that was joined from several shards.
+struct joined_shard {
+    basic_local_shard<const_tensor_view> value;
+    std::size_t start = 0;    ///< the index of the shard with the first element
+    std::size_t position = 0; ///< the lowest index of its shards
+};
+
+/// Joins shards along each axis, the last axis first: blocks become rows, and rows become panels.
+///
+/// \param are_written whether no two elements of a shard may share an address
+RESHARD_DECL vector<joined_shard> joined_shards(vector<joined_shard> shards, bool are_written);
+
+/// Shards in the order in which they were added. Runs of shards take the memory of one shard, until
+/// `listed` is called.
+template <class View>
+class shard_list {
+public:
+    using value_type = basic_local_shard<View>;
+
+    shard_list() = default;
+    shard_list(shard_list const& shards)
+        : firsts_(shards.firsts_), runs_(shards.runs_), size_(shards.size_) {}
+    shard_list(shard_list&& shards) noexcept
+        : firsts_(std::move(shards.firsts_)),
+          runs_(std::move(shards.runs_)),
+          size_(std::exchange(shards.size_, 0)),
+          listed_(shards.listed_.exchange(nullptr)) {}
+    shard_list& operator=(shard_list shards) noexcept {
+        std::swap(firsts_, shards.firsts_);
+        std::swap(runs_, shards.runs_);
+        std::swap(size_, shards.size_);
+        listed_ = shards.listed_.exchange(listed_);
+        return *this;
+    }
+    ~shard_list() { delete listed_.load(); }
+
+    template <class Other>
+    explicit shard_list(shard_list<Other> const& shards)
+        : runs_(shards.runs()), size_(shards.size()) {
+        firsts_.reserve(shards.firsts().size());
+        for (auto const& [descriptor, tensor] : shards.firsts())
+            firsts_.push_back({descriptor, tensor});
+    }
+
+    /// Adds a shard. Calls `check(shard)` first, unless the shard continues a run.
+    void add(shard_descriptor&& descriptor, View const& tensor, auto&& check) {
+        if (extend(array_shard_of(descriptor, tensor)))
+            return;
+        value_type shard{std::move(descriptor), tensor};
+        check(std::as_const(shard));
+        forget_list();
+        firsts_.push_back(std::move(shard));
+        ++size_;
+    }
+
+    std::size_t size() const { return size_; }
+
+    /// The first shard of each run.
+    vector<value_type> const& firsts() const { return firsts_; }
+    run_finder const& runs() const { return runs_; }
+
+    /// Calls `visit(shard)` for each shard, in order. Does not make a list.
+    void for_each(auto&& visit) const {
+        for (std::size_t run = 0; run < firsts_.size(); ++run)
+            for_each_in_run(firsts_[run], runs_.steps(run), visit);
+    }
+
+    /// Calls `visit(shard, first)` for the shards of each run, in any order; `first` is the first
+    /// shard of the run. Joins shards while `accept(joined)` returns true, the nearest in memory
+    /// first.
+    void for_each_joined(auto&& accept, auto&& visit) const {
+        for (std::size_t run = 0; run < firsts_.size(); ++run) {
+            value_type joined = firsts_[run];
+            shard_steps const steps = nearest_first(runs_.steps(run));
+            std::size_t inner = 0;
+            for (; inner < steps.size(); ++inner) {
+                value_type longer = joined;
+                join_step(longer.descriptor, longer.tensor.shape, longer.tensor.strides,
+                          steps[inner], longer.tensor.dtype);
+                if (!accept(std::as_const(longer)))
+                    break;
+                joined = std::move(longer);
+            }
+            for_each_in_run(joined, std::span(steps.begin() + inner, steps.end()),
+                            [&](value_type const& shard) { visit(shard, firsts_[run]); });
+        }
+    }
+
+    /// Each shard. The first call makes the list, if there are runs; it may be called in several
+    /// threads.
+    vector<value_type> const& listed() const {
+        if (!runs_.any())
+            return firsts_;
+        if (auto const* const listed = listed_.load())
+            return *listed;
+        auto shards = std::make_unique<vector<value_type>>();
+        shards->reserve(size_);
+        for_each([&](value_type const& shard) { shards->push_back(shard); });
+        vector<value_type> const* listed = nullptr;
+        return listed_.compare_exchange_strong(listed, shards.get()) ? *shards.release() : *listed;
+    }
+
+    /// The same elements in fewer shards. Joins shards that are neighbours along an axis and have
+    /// the same extents along the other axes, if they are one array.
+    ///
+    /// The local array of a block-cyclic distribution holds thousands of blocks. They are one run,
+    /// and become one shard. Blocks that were added in another order become one shard if they are
+    /// neighbours in the array and in the tensor. Flat shards and empty shards are not joined. The
+    /// result is in the order of the first shard of each joined shard.
+    ///
+    /// \post every element keeps its address
+    shard_list joined() const {
+        shard_list result = joined_once();
+        for (std::size_t before = size(); result.size() < before;) {
+            before = result.size();
+            result = result.joined_once(); // joined shards may be blocks of an array
+        }
+        return result;
+    }
+
+    bool operator==(shard_list const& shards) const {
+        return firsts_ == shards.firsts_ && runs_ == shards.runs_;
+    }
+
+private:
+    static constexpr bool are_written = std::is_same_v<View, tensor_view>;
+
+    bool extend(array_shard const& next) {
+        if (firsts_.empty() || !runs_.extend(firsts_.size(), array_shard_of(firsts_.back()), next))
+            return false;
+        forget_list();
+        ++size_;
+        while (firsts_.size() > 1 && runs_.fold(array_shard_of(firsts_[firsts_.size() - 2]),
+                                                array_shard_of(firsts_.back())))
+            firsts_.pop_back();
+        return true;
+    }
+
+    shard_list joined_once() const {
+        vector<View> tensors;
+        vector<joined_shard> shards;
+        for_each_joined(
+            [](value_type const& joined) {
+                return !are_written || !self_overlap(joined.tensor.shape, joined.tensor.strides);
+            },
+            [&](value_type const& shard, value_type const&) {
+                shards.push_back(
+                    {{shard.descriptor, shard.tensor}, tensors.size(), tensors.size()});
+                tensors.push_back(shard.tensor);
+            });
+        shard_list result;
+        for (joined_shard& joined : joined_shards(std::move(shards), are_written)) {
+            View tensor = tensors[joined.start];
+            tensor.shape = joined.value.tensor.shape;
+            result.add(std::move(joined.value.descriptor), tensor, [](value_type const&) {});
+        }
+        return result;
+    }
+
+    void forget_list() { delete listed_.exchange(nullptr); }
+
+    vector<value_type> firsts_;
+    run_finder runs_;
+    std::size_t size_ = 0;
+    mutable std::atomic<vector<value_type> const*> listed_ = nullptr;
+};
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/tensor/impl/shard_list.ipp>
+#endif
+
+#endif
