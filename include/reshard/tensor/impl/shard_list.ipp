@@ -46,7 +46,7 @@ inline index_t bytes_between(array_shard const& a, array_shard const& b) {
 
 /// True if both shards are boxes, or the same blocks of boxes, of one tensor, and lie in memory in
 /// the same way.
-inline bool are_alike(array_shard const& a, array_shard const& b) {
+inline bool may_join(array_shard const& a, array_shard const& b) {
     shard_descriptor const &first = a.descriptor, &next = b.descriptor;
     return a.dtype == b.dtype && a.memory == b.memory && bits(a.dtype) % 8 == 0 &&
            first.dtype == next.dtype && !first.flat && !next.flat && first.key == next.key &&
@@ -63,7 +63,7 @@ inline bool are_alike(array_shard const& a, array_shard const& b) {
 /// \param longest the largest extent of `next` along the axis
 inline bool are_in_row(array_shard const& a, array_shard const& b, std::size_t along,
                        index_t longest) {
-    if (!are_alike(a, b) || has_axis(a.descriptor.cycles, along))
+    if (!may_join(a, b) || has_axis(a.descriptor.cycles, along))
         return false;
     box const &first = a.descriptor.region, &next = b.descriptor.region;
     for (std::size_t axis = 0; axis < first.ndim(); ++axis)
