@@ -128,6 +128,39 @@ BOOST_FIXTURE_TEST_CASE(replicas_that_lie_otherwise_are_replicas_still, blocks_f
     BOOST_TEST(shards_of(moving.source_layout()) == (size == 1 ? 1u : 2 * blocks));
 }
 
+// The first and the last rank hold the first half of the rows: together they have as many elements
+// as the tensor.
+BOOST_FIXTURE_TEST_CASE(replicas_of_a_half_are_replicas_still, blocks_fixture) {
+    std::vector<float> values(static_cast<std::size_t>(rows * columns));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(i);
+    std::vector<float> const apart = values;
+    const_state_dict tensors;
+    state_dict wanted;
+    for (index_t row = 0; row < rows / 2 && (rank == 0 || rank + 1 == size); row += block)
+        for (index_t column = 0; column < columns; column += 5) {
+            auto const& memory = rank > 0 && column > 0 ? apart : values;
+            tensors.add(shard({{row, column}, {block, 5}}),
+                        const_tensor_view{memory.data() + row * columns + column,
+                                          data_type::f32,
+                                          {block, 5},
+                                          {columns, 1}});
+        }
+    index_t const mine = std::min(rows / 2, (rank + 1) * block * blocks_each);
+    for (index_t row = rank * block * blocks_each; row < mine; ++row)
+        wanted.add(shard({{row, 0}, {1, columns}}),
+                   tensor_view{piece.data() + (row - rank * block * blocks_each) * columns,
+                               data_type::f32,
+                               {1, columns},
+                               {columns, 1}});
+    job moving = prepare(world, tensors, wanted);
+    run(moving);
+    for (index_t row = rank * block * blocks_each; row < mine; ++row)
+        for (index_t column = 0; column < columns; ++column)
+            BOOST_TEST(piece[static_cast<std::size_t>((row - rank * block * blocks_each) * columns +
+                                                      column)] == value(row, column));
+}
+
 BOOST_FIXTURE_TEST_CASE(kept_plans_see_that_memory_was_parted, blocks_fixture) {
     plan_cache kept(2);
     std::vector<float> const apart = local;

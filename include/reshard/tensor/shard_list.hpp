@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -123,14 +124,17 @@ RESHARD_DECL index_t move_in_run(shard_descriptor& descriptor, index_vector& sha
 template <class View>
 void for_each_in_run(basic_local_shard<View> const& first, std::span<shard_step const> steps,
                      auto&& visit) {
-    using byte = std::conditional_t<std::is_same_v<View, tensor_view>, std::byte, std::byte const>;
+    using pointer = decltype(View::data);
     if (steps.empty())
         return visit(first);
     index_t const count = count_of(steps);
     for (index_t number = 0; number < count; ++number) {
         basic_local_shard<View> shard = first;
-        shard.tensor.data = static_cast<byte*>(shard.tensor.data) +
-                            move_in_run(shard.descriptor, shard.tensor.shape, steps, number);
+        // Not by a pointer's own arithmetic, because addresses of callers may be anything.
+        shard.tensor.data =
+            reinterpret_cast<pointer>(reinterpret_cast<std::uintptr_t>(first.tensor.data) +
+                                      static_cast<std::uintptr_t>(move_in_run(
+                                          shard.descriptor, shard.tensor.shape, steps, number)));
         visit(std::as_const(shard));
     }
 }

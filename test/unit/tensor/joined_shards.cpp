@@ -219,6 +219,21 @@ BOOST_FIXTURE_TEST_CASE(targets_that_could_share_addresses_stay, array_fixture) 
     BOOST_TEST(sources.joined().size() == 1u); // reading an element twice is harmless
 }
 
+// Addresses that nobody may read, below and above zero: a list of them has the addresses given.
+BOOST_AUTO_TEST_CASE(any_address_is_kept) {
+    const_state_dict shards;
+    std::vector<void const*> added;
+    for (index_t const row : {0, 2, 4}) {
+        added.push_back(reinterpret_cast<void const*>(std::uintptr_t{9} -
+                                                      static_cast<std::uintptr_t>(4 * row)));
+        shards.add({"w", data_type::f32, {8, 1}, {{row, 0}, {1, 1}}, {}},
+                   const_tensor_view{added.back(), data_type::f32, {1, 1}, {-2, 1}});
+    }
+    BOOST_TEST(shards.shards().firsts().size() == 1u);
+    for (std::size_t i = 0; i < added.size(); ++i)
+        BOOST_TEST(shards[i].tensor.data == added[i]);
+}
+
 // Blocks of two rows, four rows apart, added row by row: rows become blocks, and blocks an array.
 BOOST_FIXTURE_TEST_CASE(rows_of_blocks_become_one_shard, array_fixture) {
     for (index_t const row : {0, 1, 4, 5})

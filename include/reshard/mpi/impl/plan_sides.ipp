@@ -27,18 +27,12 @@
 namespace reshard::detail {
 
 /// True if source shards overlap but are not equal: for example, one rank has a replica in one
-/// piece of memory, and another rank has it in several. Shards with exactly the tensor's number of
-/// elements are not searched.
+/// piece of memory, and another rank has it in several.
 inline bool has_unequal_replicas(layout const& layout) {
-    return std::any_of(
-        layout.spreads.begin(), layout.spreads.end(), [](tensor_spread const& spread) {
-            tensor_shards const shards = spread.view();
-            std::uint64_t held_count = 0; // unsigned: many replicas exceed `index_t`
-            for (std::size_t i = 0; i < shards.size(); ++i)
-                held_count += static_cast<std::uint64_t>(shards.elements(i));
-            return held_count != static_cast<std::uint64_t>(element_count(spread.shape)) &&
-                   shard_index(shards).find_overlap().has_value();
-        });
+    return std::any_of(layout.spreads.begin(), layout.spreads.end(),
+                       [](tensor_spread const& spread) {
+                           return shard_index(spread.view()).find_overlap().has_value();
+                       });
 }
 
 /// Adds the shards of all ranks to the facts. Sends them now if the notices did not have them.
