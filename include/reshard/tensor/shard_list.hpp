@@ -9,6 +9,7 @@
 #include <reshard/tensor/self_overlap.hpp>
 #include <reshard/tensor/view.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -188,11 +189,19 @@ public:
 
     /// Adds a shard. Calls `check(shard)` first, unless the shard continues a run.
     void add(shard_descriptor&& descriptor, View const& tensor, auto&& check) {
-        if (extend(array_shard_of(descriptor, tensor)))
+        bool const is_in_run = extend(array_shard_of(descriptor, tensor));
+        std::unique_ptr<vector<value_type>> listed(listed_.exchange(nullptr));
+        if (is_in_run && !listed)
             return;
         value_type shard{std::move(descriptor), tensor};
-        check(std::as_const(shard));
-        forget_list();
+        if (!is_in_run)
+            check(std::as_const(shard));
+        if (listed) {
+            listed->push_back(shard);
+            listed_ = listed.release();
+        }
+        if (is_in_run)
+            return;
         firsts_.push_back(std::move(shard));
         ++size_;
     }
@@ -209,23 +218,23 @@ public:
             for_each_in_run(firsts_[run], runs_.steps(run), visit);
     }
 
-    /// Calls `visit(shard, first)` for the shards of each run, in any order; `first` is the first
-    /// shard of the run. Joins shards while `accept(joined)` returns true, the nearest in memory
-    /// first.
+    /// Calls `visit(shard, first)` for the shards of each run, in order; `first` is the first shard
+    /// of the run. Joins the shards of each step if `accept(joined)` returns true, the nearest in
+    /// memory first.
     void for_each_joined(auto&& accept, auto&& visit) const {
         for (std::size_t run = 0; run < firsts_.size(); ++run) {
             value_type joined = firsts_[run];
-            shard_steps const steps = nearest_first(runs_.steps(run));
-            std::size_t inner = 0;
-            for (; inner < steps.size(); ++inner) {
+            shard_steps apart(runs_.steps(run).begin(), runs_.steps(run).end());
+            for (shard_step const& step : nearest_first(runs_.steps(run))) {
                 value_type longer = joined;
-                join_step(longer.descriptor, longer.tensor.shape, longer.tensor.strides,
-                          steps[inner], longer.tensor.dtype);
+                join_step(longer.descriptor, longer.tensor.shape, longer.tensor.strides, step,
+                          longer.tensor.dtype);
                 if (!accept(std::as_const(longer)))
-                    break;
+                    continue;
                 joined = std::move(longer);
+                apart.erase(std::find(apart.begin(), apart.end(), step));
             }
-            for_each_in_run(joined, std::span(steps.begin() + inner, steps.end()),
+            for_each_in_run(joined, std::span(apart.begin(), apart.end()),
                             [&](value_type const& shard) { visit(shard, firsts_[run]); });
         }
     }
@@ -240,7 +249,7 @@ public:
         auto shards = std::make_unique<vector<value_type>>();
         shards->reserve(size_);
         for_each([&](value_type const& shard) { shards->push_back(shard); });
-        vector<value_type> const* listed = nullptr;
+        vector<value_type>* listed = nullptr;
         return listed_.compare_exchange_strong(listed, shards.get()) ? *shards.release() : *listed;
     }
 
@@ -254,12 +263,8 @@ public:
     ///
     /// \post every element keeps its address
     shard_list joined() const {
-        shard_list result = joined_once();
-        for (std::size_t before = size(); result.size() < before;) {
-            before = result.size();
-            result = result.joined_once(); // joined shards may be blocks of an array
-        }
-        return result;
+        shard_list const once = joined_once();
+        return once.size() < size() ? once.joined_once() : once; // they may be blocks of an array
     }
 
     bool operator==(shard_list const& shards) const {
@@ -272,7 +277,6 @@ private:
     bool extend(array_shard const& next) {
         if (firsts_.empty() || !runs_.extend(firsts_.size(), array_shard_of(firsts_.back()), next))
             return false;
-        forget_list();
         ++size_;
         while (firsts_.size() > 1 && runs_.fold(array_shard_of(firsts_[firsts_.size() - 2]),
                                                 array_shard_of(firsts_.back())))
@@ -301,12 +305,10 @@ private:
         return result;
     }
 
-    void forget_list() { delete listed_.exchange(nullptr); }
-
     vector<value_type> firsts_;
     run_finder runs_;
     std::size_t size_ = 0;
-    mutable std::atomic<vector<value_type> const*> listed_ = nullptr;
+    mutable std::atomic<vector<value_type>*> listed_ = nullptr;
 };
 
 } // namespace reshard::detail

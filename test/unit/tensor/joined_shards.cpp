@@ -219,6 +219,27 @@ BOOST_FIXTURE_TEST_CASE(targets_that_could_share_addresses_stay, array_fixture) 
     BOOST_TEST(sources.joined().size() == 1u); // reading an element twice is harmless
 }
 
+// As one shard, elements of the first and third pair would share addresses for the check; the blocks
+// along axis 1 would not.
+BOOST_AUTO_TEST_CASE(what_can_be_joined_of_a_run_is_and_stays_in_order) {
+    std::vector<float> elements(400);
+    state_dict shards;
+    for (index_t const row : {0, 2})
+        for (index_t const column : {0, 2})
+            shards.add(
+                {"w", data_type::f32, {4, 4, 2}, {{row, column, 0}, {1, 1, 2}}, {}},
+                tensor_view{
+                    elements.data() + row + 50 * column, data_type::f32, {1, 1, 2}, {2, 100, 2}});
+    BOOST_TEST(shards.shards().firsts().size() == 1u);
+    state_dict const joined = shards.joined();
+    BOOST_REQUIRE(joined.size() == 2u);
+    for (std::size_t i = 0; i < 2; ++i) {
+        BOOST_TEST((joined[i].descriptor.cycles == axis_cycles{{1, 1, 2}}));
+        BOOST_TEST(joined[i].descriptor.region.offset[0] == static_cast<index_t>(2 * i));
+        BOOST_TEST(joined[i].tensor.data == elements.data() + 2 * i);
+    }
+}
+
 // Addresses that nobody may read, below and above zero: a list of them has the addresses given.
 BOOST_AUTO_TEST_CASE(any_address_is_kept) {
     const_state_dict shards;
