@@ -106,7 +106,8 @@ BOOST_FIXTURE_TEST_CASE(a_layout_that_is_known_is_kept, blocks_fixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(replicas_that_lie_otherwise_are_replicas_still, blocks_fixture) {
-    // Rank 0 holds all rows in one array, block by block; so does the last rank, its last columns apart.
+    // Rank 0 holds all rows in one array, block by block; so does the last rank, its last columns
+    // apart.
     std::vector<float> values(static_cast<std::size_t>(rows * columns));
     for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = static_cast<float>(i);

@@ -219,8 +219,8 @@ BOOST_FIXTURE_TEST_CASE(targets_that_could_share_addresses_stay, array_fixture) 
     BOOST_TEST(sources.joined().size() == 1u); // reading an element twice is harmless
 }
 
-// As one shard, elements of the first and third pair would share addresses for the check; the blocks
-// along axis 1 would not.
+// As one shard, elements of the first and third pair would share addresses for the check; the
+// blocks along axis 1 would not.
 BOOST_AUTO_TEST_CASE(what_can_be_joined_of_a_run_is_and_stays_in_order) {
     std::vector<float> elements(400);
     state_dict shards;
