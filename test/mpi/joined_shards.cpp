@@ -85,6 +85,31 @@ struct blocks_fixture {
     }
 };
 
+/// Rank 0 holds the first rows in one array, block by block; so does the last rank, its last
+/// columns apart.
+struct replicas {
+    std::vector<float> values;
+    std::vector<float> apart;
+    const_state_dict tensors;
+
+    replicas(blocks_fixture const& of, index_t rows_held)
+        : values(static_cast<std::size_t>(of.rows * columns)) {
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = static_cast<float>(i);
+        apart = values;
+        for (index_t row = 0; row < rows_held && (of.rank == 0 || of.rank + 1 == of.size);
+             row += block)
+            for (index_t column = 0; column < columns; column += 5) {
+                auto const& memory = of.rank > 0 && column > 0 ? apart : values;
+                tensors.add(of.shard({{row, column}, {block, 5}}),
+                            const_tensor_view{memory.data() + row * columns + column,
+                                              data_type::f32,
+                                              {block, 5},
+                                              {columns, 1}});
+            }
+    }
+};
+
 } // namespace
 
 BOOST_FIXTURE_TEST_CASE(a_local_array_counts_as_few_shards, blocks_fixture) {
@@ -106,23 +131,8 @@ BOOST_FIXTURE_TEST_CASE(a_layout_that_is_known_is_kept, blocks_fixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(replicas_that_lie_otherwise_are_replicas_still, blocks_fixture) {
-    // Rank 0 holds all rows in one array, block by block; so does the last rank, its last columns
-    // apart.
-    std::vector<float> values(static_cast<std::size_t>(rows * columns));
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<float>(i);
-    std::vector<float> const apart = values;
-    const_state_dict tensors;
-    for (index_t row = 0; row < rows && (rank == 0 || rank + 1 == size); row += block)
-        for (index_t column = 0; column < columns; column += 5) {
-            auto const& memory = rank > 0 && column > 0 ? apart : values;
-            tensors.add(shard({{row, column}, {block, 5}}),
-                        const_tensor_view{memory.data() + row * columns + column,
-                                          data_type::f32,
-                                          {block, 5},
-                                          {columns, 1}});
-        }
-    job moving = prepare(world, tensors, in_one_piece());
+    replicas const held(*this, rows);
+    job moving = prepare(world, held.tensors, in_one_piece());
     run(moving);
     BOOST_TEST(wrong_elements() == 0u);
     auto const blocks = static_cast<std::size_t>(2 * rows / block);
@@ -132,21 +142,8 @@ BOOST_FIXTURE_TEST_CASE(replicas_that_lie_otherwise_are_replicas_still, blocks_f
 // The first and the last rank hold the first half of the rows: together they have as many elements
 // as the tensor.
 BOOST_FIXTURE_TEST_CASE(replicas_of_a_half_are_replicas_still, blocks_fixture) {
-    std::vector<float> values(static_cast<std::size_t>(rows * columns));
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<float>(i);
-    std::vector<float> const apart = values;
-    const_state_dict tensors;
+    replicas const held(*this, rows / 2);
     state_dict wanted;
-    for (index_t row = 0; row < rows / 2 && (rank == 0 || rank + 1 == size); row += block)
-        for (index_t column = 0; column < columns; column += 5) {
-            auto const& memory = rank > 0 && column > 0 ? apart : values;
-            tensors.add(shard({{row, column}, {block, 5}}),
-                        const_tensor_view{memory.data() + row * columns + column,
-                                          data_type::f32,
-                                          {block, 5},
-                                          {columns, 1}});
-        }
     index_t const mine = std::min(rows / 2, (rank + 1) * block * blocks_each);
     for (index_t row = rank * block * blocks_each; row < mine; ++row)
         wanted.add(shard({{row, 0}, {1, columns}}),
@@ -154,7 +151,7 @@ BOOST_FIXTURE_TEST_CASE(replicas_of_a_half_are_replicas_still, blocks_fixture) {
                                data_type::f32,
                                {1, columns},
                                {columns, 1}});
-    job moving = prepare(world, tensors, wanted);
+    job moving = prepare(world, held.tensors, wanted);
     run(moving);
     for (index_t row = rank * block * blocks_each; row < mine; ++row)
         for (index_t column = 0; column < columns; ++column)

@@ -49,7 +49,7 @@ struct shard_step {
 /// The steps of a run along different axes, the innermost first. A run without steps is one shard.
 using shard_steps = vector<shard_step>;
 
-/// A shard without its place in a state dict: what decides whether it belongs to an array.
+/// The properties of a shard that decide whether it belongs to an array.
 struct array_shard {
     shard_descriptor const& descriptor;
     void const* data;
@@ -263,8 +263,10 @@ public:
     ///
     /// \post every element keeps its address
     shard_list joined() const {
-        shard_list const once = joined_once();
-        return once.size() < size() ? once.joined_once() : once; // they may be blocks of an array
+        shard_list once = joined_once();
+        if (once.size() < size())
+            return once.joined_once(); // they may be blocks of an array
+        return once;
     }
 
     bool operator==(shard_list const& shards) const {

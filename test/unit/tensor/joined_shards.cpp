@@ -36,6 +36,15 @@ struct array_fixture {
     void add(box const& region) {
         shards.add(shard(region), at(region.offset[0], region.offset[1], region.shape));
     }
+    /// The shards are joined to rows 0-1 and 4-5 of the tensor, in the array's first four rows.
+    void check_rows_in_blocks() {
+        auto const joined = shards.joined();
+        BOOST_REQUIRE(joined.size() == 1u);
+        shard_descriptor expected = shard({{0, 0}, {6, 6}});
+        expected.cycles = {{0, 2, 4}};
+        BOOST_TEST((joined[0].descriptor == expected));
+        BOOST_TEST((joined[0].tensor == at(0, 0, {4, 6})));
+    }
 };
 
 } // namespace
@@ -57,12 +66,7 @@ BOOST_FIXTURE_TEST_CASE(blocks_at_equal_distances_that_are_neighbours_in_the_arr
     shards.add(shard({{0, 3}, {2, 3}}), at(0, 3, {2, 3}));
     shards.add(shard({{4, 0}, {2, 3}}), at(2, 0, {2, 3}));
     shards.add(shard({{4, 3}, {2, 3}}), at(2, 3, {2, 3}));
-    auto const joined = shards.joined();
-    BOOST_REQUIRE(joined.size() == 1u);
-    shard_descriptor expected = shard({{0, 0}, {6, 6}});
-    expected.cycles = {{0, 2, 4}};
-    BOOST_TEST((joined[0].descriptor == expected));
-    BOOST_TEST((joined[0].tensor == at(0, 0, {4, 6})));
+    check_rows_in_blocks();
 }
 
 BOOST_FIXTURE_TEST_CASE(blocks_at_other_distances_stay, array_fixture) {
@@ -259,12 +263,7 @@ BOOST_AUTO_TEST_CASE(any_address_is_kept) {
 BOOST_FIXTURE_TEST_CASE(rows_of_blocks_become_one_shard, array_fixture) {
     for (index_t const row : {0, 1, 4, 5})
         shards.add(shard({{row, 0}, {1, 6}}), at(row / 4 * 2 + row % 4, 0, {1, 6}));
-    auto const joined = shards.joined();
-    BOOST_REQUIRE(joined.size() == 1u);
-    shard_descriptor expected = shard({{0, 0}, {6, 6}});
-    expected.cycles = {{0, 2, 4}};
-    BOOST_TEST((joined[0].descriptor == expected));
-    BOOST_TEST((joined[0].tensor == at(0, 0, {4, 6})));
+    check_rows_in_blocks();
 }
 
 // The second row is 2^62 bytes on: the strides agree, but the sum of distances would overflow.

@@ -66,8 +66,8 @@ RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard co
     return copied;
 }
 
-/// True if the range has as many bytes as the elements. If no two of them share an address, they
-/// fill the range.
+/// True if range and elements have the same number of bytes. If no two elements share an address,
+/// they fill the range.
 inline bool is_dense(address_range const& bytes, const_tensor_view const& elements) {
     return static_cast<index_t>(bytes.bytes()) ==
            byte_count(element_count(elements.shape), elements.dtype);
