@@ -90,7 +90,7 @@ void add_retain(CLI::App& app, invocation& chosen) {
     CLI::App* const command = add_command(
         app, chosen, "retain",
         "Show which checkpoints of a directory may be deleted, and why the others stay; "
-        "--apply deletes them",
+        "--apply deletes those that may be deleted",
         "  reshard retain run --last 3\n"
         "  reshard retain run --last 3 --best 1 --by loss --apply");
     command
@@ -116,7 +116,7 @@ void add_retain(CLI::App& app, invocation& chosen) {
         ->excludes(lowest);
     lowest->needs(best);
     command->add_flag("--apply", options->apply,
-                      "Delete these checkpoints; without it, nothing is changed");
+                      "Delete the checkpoints that may be deleted; without it, nothing is changed");
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return run_retain(world, *options, chosen.json);

@@ -33,7 +33,7 @@
 
 namespace reshard::detail {
 
-/// The values that are equal on ranks that make the same call.
+/// The values of the options that all ranks of a call must share.
 RESHARD_DECL compared_values call_fingerprint(options const& options);
 
 /// Checks the tensors of this rank alone.

@@ -61,8 +61,7 @@ constexpr bool has_rows(affine_copy const& copy) {
            (copy.source_strides.end()[-1] == 1 && copy.target_strides.end()[-1] == 1);
 }
 
-/// True if the last axis is the target's fastest axis and another axis is the source's fastest
-/// axis.
+/// True if the last axis is contiguous in the target, and another axis is contiguous in the source.
 constexpr bool is_transposed(affine_copy const& copy) {
     return copy.ndim() >= 2 && copy.target_strides.end()[-1] == 1 &&
            contiguous_source_axis(copy) < copy.ndim();

@@ -48,8 +48,9 @@ constexpr tile_extent wide_tile(index_t size) {
 /// The number of target lines in a band. Tiles cover a whole band before they advance along the
 /// lines.
 ///
-/// A band uses one page of each source line. It has at most as many target lines as the processor's
-/// second-level TLB has entries: with more, each piece of a line would cost a page walk.
+/// A band uses at most the bytes of one page of each source line. It has at most as many target
+/// lines as the processor's second-level TLB has entries: with more, each piece of a line would
+/// cost a page walk.
 constexpr index_t lines_at_once(index_t size) { return std::min<index_t>(4096 / size, 2048); }
 
 /// The addresses that a kernel reads and writes, and whether its stores are non-temporal.

@@ -56,11 +56,12 @@ RESHARD_DECL shard_descriptor place_part(vector<vector<local_part>> const& parts
 ///
 /// \par Collective every rank of the group, in the same order; the order of parts does not matter
 /// \throws     error on every rank: with errc::shape_mismatch, errc::dtype_mismatch or
-///             errc::ranks_disagree for parts that do not belong to one tensor; the message names
-///             key and ranks; errc::bad_layout for a duplicate key or a negative extent;
-///             errc::overflow
-/// \par Source `shard_weight` of PaddlePaddle, which assumes that all parts are equal and does not
-///             communicate
+///             errc::ranks_disagree if parts do not belong to one tensor (the message names the key
+///             and the ranks); errc::shape_mismatch for an axis that is out of range;
+///             errc::bad_layout for a missing or duplicate key or a negative extent; errc::overflow
+///             if the extents of a tensor's parts add up to too much
+/// \par Source `shard_weight` of PaddlePaddle, which assumes that all parts have the same shape and
+///             does not communicate
 vector<shard_descriptor> gather_parts(group auto const& world, vector<local_part> const& tensors) {
     vector<std::uint32_t> order(tensors.size());
     for (std::uint32_t i = 0; i < order.size(); ++i)

@@ -12,7 +12,7 @@
 #include <string>
 
 /// \file
-/// Tied weights: one tensor with several keys.
+/// The tensors of a model and of its parts; tied weights: one tensor with several keys.
 
 namespace reshard::model {
 

@@ -84,7 +84,8 @@ public:
 private:
     using numbers = scope_parts::numbers;
 
-    /// Tensors that are cut into stripes form separate classes.
+    /// The classes of tensors that share a pattern. Tensors of one kind that are cut into different
+    /// numbers of stripes are in different classes.
     constexpr equal_classes classes() const {
         equal_classes kinds = kinds_.classes();
         if (!turns_.stripes().any())

@@ -198,9 +198,10 @@ BOOST_AUTO_TEST_CASE(its_numbers_end_in_an_error_and_never_begin_anew) {
     port_path const port;
     weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);
     constexpr std::uint64_t last = 281474976710655; // 2^48 - 1
-    std::string const limit =
-        "the largest version number is 281474976710655, and the last version was ";
-    std::string const advice = "; give a lower versions_before";
+    std::string const limit = "no version can follow version ";
+    std::string const advice =
+        ", because the largest version number is 281474976710655; give a lower versions_before, or "
+        "another path if a source there has come that far";
     for (std::uint64_t const before : {std::numeric_limits<std::uint64_t>::max(), last})
         BOOST_CHECK_EXCEPTION(
             bridge_source(solo(), have.views(), port, {.versions_before = before}), error,

@@ -179,9 +179,10 @@ RESHARD_DECL void warn_plain_concats(lower_context& context) {
              words("'", output.key, "' has ", is_qkv ? "three" : "two",
                    " tensors one after the other along axis ", *axis,
                    ", but the target cuts it there into ", wanted->parts[*axis],
-                   " parts, so that a rank would not get a share of each tensor; write ",
+                   " parts, so that a rank would not get a share of each tensor; if these are "
+                   "tensor-parallel parts, write ",
                    is_qkv ? "fused_qkv (or fused_qkv_old) with its numbers of heads" : "fused_ffn",
-                   ", axis=", *axis, " if these are tensor-parallel parts"),
+                   ", axis=", *axis),
              bound->where, bound->origin});
     }
 }

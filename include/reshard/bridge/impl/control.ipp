@@ -18,8 +18,9 @@ namespace reshard::detail {
 
 RESHARD_DECL std::uint64_t version_behind(std::uint64_t version) {
     if (version >= last_version)
-        fail(errc::usage, "the largest version number is ", last_version,
-             ", and the last version was ", version, "; give a lower versions_before");
+        fail(errc::usage, "no version can follow version ", version,
+             ", because the largest version number is ", last_version,
+             "; give a lower versions_before, or another path if a source there has come that far");
     return version + 1;
 }
 

@@ -347,7 +347,7 @@ struct scaled_spreads {
     bool operator==(scaled_spreads const&) const = default;
 };
 
-/// The spreads that are known to have no fault.
+/// The `scaled_spreads` in which `scales_fault` found no fault.
 class sound_spreads {
     static std::uint64_t digest(scaled_spreads const& spreads) {
         return digest_of_all(spreads.tensor, spreads.scales, spreads.form.block,

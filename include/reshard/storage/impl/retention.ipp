@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// Refuses rules that are invalid, or that the records cannot decide.
+/// Refuses rules that are invalid, or that compare a number that no checkpoint has.
 inline void check_rules_of(retention const& rules, vector<listed_save> const& saves) {
     for (auto const& [name, number] :
          {std::pair("last", rules.last), std::pair("best", rules.best)})

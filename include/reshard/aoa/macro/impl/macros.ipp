@@ -241,7 +241,7 @@ inline void check_transposed(macro_context const& context, statement const& stat
                  target.where});
 }
 
-/// Replaces the transposes in statements, one statement after the other.
+/// Replaces each transposed name by a temporary, one statement after the other.
 class transposer {
 public:
     explicit transposer(macro_context& context)
