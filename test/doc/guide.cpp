@@ -284,6 +284,28 @@ void block_cyclic_matrix() {
     // [/block_cyclic_add]
     have.check();
     expect(have.size() == 1, "block_cyclic");
+
+    reshard::index_t const p = 0, q = 1; // this rank's place in the grid
+    reshard::index_t const mb = 4, nb = 4;
+    std::vector<double> elements(64);
+    auto const tile = [&](reshard::index_t i, reshard::index_t) {
+        return elements.data() + i * mb * nb; // it has one column of tiles
+    };
+    // [tiles]
+    reshard::state_dict tiles;
+    // Tile (i, j) of a matrix whose tiles are dealt out to a grid of 2 x 2 ranks.
+    for (reshard::index_t i = p; i * mb < m; i += 2)
+        for (reshard::index_t j = q; j * nb < n; j += 2) {
+            reshard::box const region{
+                {i * mb, j * nb},
+                {std::min(mb, m - i * mb), std::min(nb, n - j * nb)}};
+            tiles.add(
+                {"A", reshard::data_type::f64, {m, n}, region},
+                reshard::adapt::raw_tensor(tile(i / 2, j / 2), region.shape));
+        }
+    // [/tiles]
+    tiles.check();
+    expect(tiles.size() == 2, "tiles"); // rows 0-3 and 8-9, columns 4-5
 }
 
 void algebra(reshard::mpi_group const& world) {

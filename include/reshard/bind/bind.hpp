@@ -31,10 +31,11 @@ struct memory_place {
     bool operator==(memory_place const&) const = default;
 };
 
-/// The position of the element at `global`, and the strides along the global axes from there.
+/// The position of the element at `global`, and `view_strides`, or the strides of the region if the
+/// shard is a flat range.
 ///
-/// \par Shape  `view_strides` has one number for each axis, or one number if the shard is a flat
-///             range
+/// \par Shape  `view_strides` has one or two numbers for each axis, or one number if the shard is a
+///             flat range
 /// \pre        `global` lies in the shard; for a flat range, the box that begins there lies in one
 ///             part, and for a block-cyclic shard, in one block
 /// \tparam     Shards `shard_table` or `tensor_shards`
@@ -45,8 +46,13 @@ memory_place place_in_shard(auto const& shards, std::size_t shard, index_vector 
     for (std::size_t axis = 0; axis < local.size(); ++axis)
         local[axis] -= region.offset[axis];
     auto const flat = shards.flat(shard);
-    if (!flat)
-        return {linear_offset(held_index(shards.cycles(shard), local), view_strides), view_strides};
+    if (!flat) {
+        memory_place memory{0, view_strides};
+        axis_cycles const cycles = shards.cycles(shard);
+        for (std::size_t axis = 0; axis < local.size(); ++axis)
+            memory.offset += memory_step(cycles, view_strides, local.size(), axis, local[axis]);
+        return memory;
+    }
     index_t const step = view_strides[0];
     memory_place memory{(ravel_index(local, region.shape) - flat->begin) * step,
                         row_major_strides(region.shape)};

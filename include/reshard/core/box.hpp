@@ -232,6 +232,30 @@ constexpr index_t held_step(axis_cycles const& cycles, std::size_t axis, index_t
     return step;
 }
 
+/// The strides between the elements of a block, or of a region without blocks.
+///
+/// \param strides one for each axis, of the packed array; or two for each axis: first those from
+///                block to block, then those from element to element within a block
+constexpr index_vector strides_in_block(index_vector const& strides, std::size_t ndim) {
+    return strides.size() <= ndim
+               ? strides
+               : index_vector(strides.end() - static_cast<std::ptrdiff_t>(ndim), strides.end());
+}
+
+/// The distance in memory along an axis between two elements of a shard.
+///
+/// \param strides as in `strides_in_block`
+/// \param step    their distance in the region: less than a block, or a multiple of the period
+constexpr index_t memory_step(axis_cycles const& cycles, index_vector const& strides,
+                              std::size_t ndim, std::size_t axis, index_t step) {
+    if (strides.size() <= ndim)
+        return held_step(cycles, axis, step) * strides[axis];
+    for (axis_cycle const& cycle : cycles)
+        if (cycle.axis == axis)
+            return step / cycle.period * strides[axis] + step % cycle.period * strides[ndim + axis];
+    return step * strides[ndim + axis];
+}
+
 /// The block that contains an element.
 ///
 /// \pre the element at `position` is in a block

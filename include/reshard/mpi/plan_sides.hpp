@@ -30,11 +30,17 @@ namespace detail {
 
 struct planned_job;
 
+/// The tensors of a side as they are planned if it has no layout.
+template <class View>
+basic_state_dict<View> joined_for_plan(basic_state_dict<View> const& tensors) {
+    return basic_state_dict<View>(tensors.shards().joined_with_tiles());
+}
+
 /// The facts that a rank knows about one side before it asks others: the layout, or its own shards.
 struct known_side {
     std::optional<reshard::layout> layout;
     const_state_dict held;
-    vector<shard_descriptor> joined; ///< the same shards, with neighbours in memory joined
+    vector<shard_descriptor> joined; ///< the same shards, as `joined_for_plan` joins them
 };
 
 /// The values that all ranks of a call must share: the options, and the numbers of the arenas.

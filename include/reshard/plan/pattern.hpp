@@ -70,29 +70,31 @@ struct cut {
                        [&](std::size_t axis) { return extent[axis]; });
     }
 
-    /// The strides of these loops in a shard whose axes have the strides `of_axes`, here and below.
+    /// The strides of these loops in a shard, here and below.
     ///
-    /// \param cycles the axes along which the shard is block-cyclic
+    /// \param of_axes the shard's strides, as in `strides_in_block`
+    /// \param cycles  the axes along which the shard is block-cyclic
     constexpr index_vector target_strides(index_vector const& of_axes,
                                           axis_cycles const& cycles) const {
-        index_vector const strides = factor_strides(of_axes, extent, joins.target);
+        index_vector const strides =
+            factor_strides(strides_in_block(of_axes, target_offset.size()), extent, joins.target);
         if (!repeats.any())
             return strides;
         return by_loop(
             [&](std::size_t axis, std::size_t i) {
-                return held_step(cycles, axis, repeats.step[i]) * strides[axis];
+                return memory_step(cycles, of_axes, ndim(), axis, repeats.step[i]);
             },
             [&](std::size_t axis) { return strides[axis]; });
     }
     constexpr index_vector source_strides(index_vector const& of_axes,
                                           axis_cycles const& cycles) const {
-        index_vector const strides =
-            order.apply(factor_strides(of_axes, order.undo(extent), joins.source));
+        index_vector const strides = order.apply(factor_strides(
+            strides_in_block(of_axes, source_offset.size()), order.undo(extent), joins.source));
         if (!repeats.any())
             return strides;
         return by_loop(
             [&](std::size_t axis, std::size_t i) {
-                return held_step(cycles, order[axis], repeats.step[i]) * strides[axis];
+                return memory_step(cycles, of_axes, ndim(), order[axis], repeats.step[i]);
             },
             [&](std::size_t axis) { return strides[axis]; });
     }

@@ -33,7 +33,7 @@ struct planned_job {
     plan whole;
     strict_verdict verdict;
     conversion_kernels const* conversions = nullptr; ///< set if the program may cast
-    bool source_is_joined = false;                   ///< `state_dict::joined` made the shards
+    bool source_is_joined = false;                   ///< `joined_for_plan` made the shards
     bool target_is_joined = false;
     std::uint64_t own_digest = 0;   ///< for a plan in a cache: a digest of this rank's arguments
     std::uint64_t group_digest = 0; ///< for a plan in a cache: a digest of all ranks' arguments

@@ -19,7 +19,8 @@
 #include <utility>
 
 /// \file
-/// A list of shards. The blocks of one array take the memory of one shard, and can be joined.
+/// A list of shards. The blocks of one array, and equal tiles at equal distances, take the memory
+/// of one shard, and can be joined.
 
 namespace reshard::detail {
 
@@ -42,6 +43,9 @@ struct shard_step {
     index_t distance = 0; ///< between shards in the tensor, in elements along the axis
     index_t last = 0;     ///< the extent of the last shard along the axis
     index_t bytes = 0;    ///< between shards in memory
+    /// False if one stride leads from element to element of all shards. True if another stride
+    /// leads from shard to shard, as in a matrix of tiles; then all have the same extents.
+    bool is_tiled = false;
 
     constexpr bool operator==(shard_step const&) const = default;
 };
@@ -68,9 +72,9 @@ array_shard array_shard_of(basic_local_shard<View> const& shard) {
     return array_shard_of(shard.descriptor, shard.tensor);
 }
 
-/// Finds runs: shards of equal extents, at equal distances in their tensor and in memory, such that
-/// all of them are one array. The blocks of a block-cyclic array are one run if they are added row
-/// by row or column by column, without other shards between them.
+/// Finds runs: shards of equal extents, at equal distances in their tensor and in memory. The
+/// blocks of a block-cyclic array are one run if they are added row by row or column by column,
+/// without other shards between them. So are tiles of equal extents that lie one after the other.
 class run_finder {
 public:
     /// The steps of run `i`.
@@ -90,7 +94,7 @@ public:
     /// \post  if the result is true, `next` passes `check`
     RESHARD_DECL bool extend(std::size_t runs, array_shard const& last, array_shard const& next);
 
-    /// Joins the last two runs if both are one array.
+    /// Joins the last two runs if both are one array, or tiles at one distance.
     ///
     /// \param before the first shard of the run before the last
     /// \pre   there are two runs, and `extend` has returned true
@@ -102,7 +106,10 @@ private:
     vector<shard_steps> steps_; ///< by run; runs without steps at the end are missing
 };
 
-/// Adds the other shards of a step to the first.
+/// Adds the other shards of a step to the first. If the step is tiled, `shape` and `strides` become
+/// those of an array with two axes for each axis of the region: first all those over blocks, then
+/// all those over the elements of a block. If all blocks along an axis are one array, its axis over
+/// blocks has the extent 1.
 ///
 /// \param dtype of the elements in memory
 /// \pre the step belongs to the shard's run
@@ -116,6 +123,10 @@ constexpr index_t count_of(std::span<shard_step const> steps) {
         count *= step.count;
     return count;
 }
+
+/// A run of fewer tiles is not joined: other ranks may have the same tiles at other distances, and
+/// it takes little time to plan few tiles.
+inline constexpr index_t least_tiles = 32;
 
 /// Changes the first shard of a run to shard `number`. Returns the bytes between the two.
 RESHARD_DECL index_t move_in_run(shard_descriptor& descriptor, index_vector& shape,
@@ -220,12 +231,16 @@ public:
 
     /// Calls `visit(shard, first)` for the shards of each run, in order; `first` is the first shard
     /// of the run. Joins the shards of each step if `accept(joined)` returns true, the nearest in
-    /// memory first.
+    /// memory first. Tiles stay apart if they are few, because any two shards have some distance.
+    /// They stay apart if they touch in the tensor, because such tiles are no blocks with a period.
     void for_each_joined(auto&& accept, auto&& visit) const {
         for (std::size_t run = 0; run < firsts_.size(); ++run) {
             value_type joined = firsts_[run];
             shard_steps apart(runs_.steps(run).begin(), runs_.steps(run).end());
             for (shard_step const& step : nearest_first(runs_.steps(run))) {
+                if (step.is_tiled && (step.count == 2 || count_of(runs_.steps(run)) < least_tiles ||
+                                      step.distance == joined.descriptor.region.shape[step.axis]))
+                    continue;
                 value_type longer = joined;
                 join_step(longer.descriptor, longer.tensor.shape, longer.tensor.strides, step,
                           longer.tensor.dtype);
@@ -262,12 +277,11 @@ public:
     /// result is in the order of the first shard of each joined shard.
     ///
     /// \post every element keeps its address
-    shard_list joined() const {
-        shard_list once = joined_once();
-        if (once.size() < size())
-            return once.joined_once(); // they may be blocks of an array
-        return once;
-    }
+    shard_list joined() const { return joined_twice(false); }
+
+    /// The same. In addition, equal tiles at equal distances become one shard, of which the tensor
+    /// has two axes for each axis of the region, as in `join_step`.
+    shard_list joined_with_tiles() const { return joined_twice(true); }
 
     bool operator==(shard_list const& shards) const {
         return firsts_ == shards.firsts_ && runs_ == shards.runs_;
@@ -286,12 +300,21 @@ private:
         return true;
     }
 
-    shard_list joined_once() const {
+    shard_list joined_twice(bool joins_tiles) const {
+        shard_list once = joined_once(joins_tiles);
+        if (once.size() < size())
+            return once.joined_once(joins_tiles); // they may be blocks of an array
+        return once;
+    }
+
+    shard_list joined_once(bool joins_tiles) const {
         vector<View> tensors;
         vector<joined_shard> shards;
         for_each_joined(
-            [](value_type const& joined) {
-                return !are_written || !self_overlap(joined.tensor.shape, joined.tensor.strides);
+            [joins_tiles](value_type const& joined) {
+                bool const is_array = joined.tensor.ndim() == joined.descriptor.region.ndim();
+                return (is_array || joins_tiles) &&
+                       (!are_written || !self_overlap(joined.tensor.shape, joined.tensor.strides));
             },
             [&](value_type const& shard, value_type const&) {
                 shards.push_back(

@@ -90,7 +90,7 @@ void check(basic_local_shard<View> const& shard) {
 /// Tensors must outlive the state dict, except handles such as `at::Tensor`: the state dict keeps
 /// copies of handles.
 ///
-/// \invariant every shard in it passes `check`
+/// \invariant every shard in it passes `check`, except in the result of `joined_for_plan`
 /// \par Source sharded state dicts of PaddlePaddle Flex Checkpoint and Megatron-Core
 template <class View>
 class basic_state_dict {
@@ -98,6 +98,9 @@ public:
     using value_type = basic_local_shard<View>;
 
     basic_state_dict() = default;
+
+    /// \pre every shard passes `check`, or was joined from shards that pass it
+    explicit basic_state_dict(shard_list<View> shards) : shards_(std::move(shards)) {}
 
     /// The same shards, for reading.
     template <class Other>
@@ -198,16 +201,13 @@ public:
     auto end() const { return shards_.listed().end(); }
     value_type const& operator[](std::size_t i) const { return shards_.listed()[i]; }
 
-    /// The same shards. Blocks of one array take the memory of one shard.
+    /// The same shards. Blocks of one array take the memory of one shard, and so do equal tiles at
+    /// equal distances.
     shard_list<View> const& shards() const { return shards_; }
 
     /// The same elements in fewer shards: neighbours in the tensor and in memory are one shard.
     /// Without handles and errors.
-    basic_state_dict joined() const {
-        basic_state_dict result;
-        result.shards_ = shards_.joined();
-        return result;
-    }
+    basic_state_dict joined() const { return basic_state_dict(shards_.joined()); }
 
     /// The descriptors of the shards, in order.
     vector<shard_descriptor> descriptors() const {

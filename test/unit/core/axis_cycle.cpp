@@ -47,6 +47,25 @@ BOOST_AUTO_TEST_CASE(blocks_lie_side_by_side_in_their_array) {
     BOOST_TEST((block_at({{1, 2}, {9, 7}}, cycles, {9, 4}) == box{{9, 2}, {1, 3}}));
 }
 
+// An array of 4 columns; and tiles of 2 x 3, 100 apart down and 10 apart to the right.
+BOOST_AUTO_TEST_CASE(blocks_lie_in_one_array_or_each_in_its_own) {
+    axis_cycles const cycles{{0, 2, 4}, {1, 3, 6}};
+    index_vector const array{4, 1}, tiles{100, 10, 3, 1};
+    auto const step = [&](index_vector const& strides, std::size_t axis, index_t distance) {
+        return memory_step(cycles, strides, 2, axis, distance);
+    };
+    BOOST_TEST((strides_in_block(array, 2) == array));
+    BOOST_TEST((strides_in_block(tiles, 2) == index_vector{3, 1}));
+    BOOST_TEST(step(array, 0, 1) == 4);
+    BOOST_TEST(step(array, 0, 8) == 16);
+    BOOST_TEST(step(array, 1, 14) == 8);
+    BOOST_TEST(step(tiles, 0, 1) == 3);
+    BOOST_TEST(step(tiles, 0, 8) == 200);
+    BOOST_TEST(step(tiles, 0, 9) == 203);
+    BOOST_TEST(step(tiles, 1, 14) == 22);
+    BOOST_TEST(memory_step({{1, 3, 6}}, tiles, 2, 0, 5) == 15); // no blocks along axis 0
+}
+
 BOOST_AUTO_TEST_CASE(gaps_share_no_elements) {
     axis_cycles const cycles{{0, 2, 5}};
     box const region{{10}, {12}}; // 10, 11, 15, 16, 20, 21

@@ -28,20 +28,25 @@ using placed_element = std::pair<std::vector<index_t>, std::uintptr_t>;
 /// Adds the elements of a shard, one by one.
 void list_elements(local_shard const& shard, std::vector<placed_element>& elements) {
     auto const& [descriptor, tensor] = shard;
+    std::size_t const ndim = descriptor.region.offset.size();
+    std::size_t const over_blocks = tensor.shape.size() - ndim; // so many axes come first
     index_t const count = element_count(tensor.shape);
     for (index_t number = 0; number < count; ++number) {
-        std::vector<index_t> index;
+        std::vector<index_t> index(descriptor.region.offset.begin(),
+                                   descriptor.region.offset.end());
         std::uintptr_t address = reinterpret_cast<std::uintptr_t>(tensor.data);
         index_t rest = number, inner = count;
-        for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-            inner /= tensor.shape[axis];
+        for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+            inner /= tensor.shape[i];
             index_t at = rest / inner;
             rest %= inner;
-            address += static_cast<std::uintptr_t>(at * tensor.strides[axis]) * sizeof(double);
+            address += static_cast<std::uintptr_t>(at * tensor.strides[i]) * sizeof(double);
             for (axis_cycle const& cycle : descriptor.cycles)
-                if (cycle.axis == axis)
+                if (i < over_blocks && cycle.axis == i)
+                    at *= cycle.period;
+                else if (i >= over_blocks && cycle.axis == i - over_blocks)
                     at = at / cycle.block * cycle.period + at % cycle.block;
-            index.push_back(descriptor.region.offset[axis] + at);
+            index[i < over_blocks ? i : i - over_blocks] += at;
         }
         elements.emplace_back(index, address);
     }
@@ -66,15 +71,19 @@ struct runs_fixture {
     /// True if the list has these shards in order, and if the joined shards have their elements at
     /// the same addresses.
     bool lists_what_was_added() const {
-        std::vector<placed_element> joined, separate;
+        std::vector<placed_element> joined, with_tiles, separate;
         shards.shards().for_each_joined(
             [](local_shard const&) { return true; },
             [&](local_shard const& shard, local_shard const&) { list_elements(shard, joined); });
+        shards.shards().joined_with_tiles().for_each(
+            [&](local_shard const& shard) { list_elements(shard, with_tiles); });
         for (local_shard const& shard : added)
             list_elements(shard, separate);
         std::ranges::sort(joined);
+        std::ranges::sort(with_tiles);
         std::ranges::sort(separate);
         return shards.size() == added.size() && !shards.first_error() && joined == separate &&
+               with_tiles == separate &&
                std::equal(shards.begin(), shards.end(), added.begin(), added.end());
     }
     std::size_t runs() const { return shards.shards().firsts().size(); }
@@ -142,6 +151,107 @@ BOOST_AUTO_TEST_CASE(blocks_that_are_stored_one_after_the_other_are_listed_as_ad
         }
 }
 
+// Tiles of equal extents are one run, and one shard; of others, those of a row or column are.
+BOOST_AUTO_TEST_CASE(tiles_of_equal_extents_take_the_memory_of_one) {
+    for (index_vector const& shape : {index_vector{40, 36}, {41, 37}})
+        for (index_vector const& block : {index_vector{1, 1}, {1, 2}, {2, 1}, {5, 2}, {2, 4}})
+            for (bool const down_columns : {false, true}) {
+                runs_fixture fixture;
+                add_blocks(fixture, shape, block, storage::one_after_the_other, down_columns);
+                bool const are_equal =
+                    std::ranges::all_of(fixture.added, [&](local_shard const& tile) {
+                        return tile.tensor.shape == block;
+                    });
+                std::size_t const rows = static_cast<std::size_t>(shape[0] / (2 * block[0]) + 1),
+                                  columns = static_cast<std::size_t>(shape[1] / (3 * block[1]) + 1);
+                BOOST_TEST(fixture.runs() <= (are_equal      ? 1
+                                              : down_columns ? 2 * columns
+                                                             : 2 * rows),
+                           to_string(shape) << to_string(block));
+                std::size_t const joined = fixture.shards.shards().joined_with_tiles().size();
+                if (are_equal && fixture.added.size() >= 32)
+                    BOOST_TEST(joined == 1u);
+                BOOST_TEST(fixture.lists_what_was_added());
+            }
+}
+
+BOOST_FIXTURE_TEST_CASE(few_tiles_stay_apart, runs_fixture) {
+    auto const joined = [&] { return shards.shards().joined_with_tiles().size(); };
+    for (index_t i = 0; i < 32; ++i) {
+        BOOST_TEST(joined() == static_cast<std::size_t>(i));
+        add({{0, 8 * i}, {2, 2}}, static_cast<std::size_t>(3900 - 100 * i), {2, 1}, {2, 300});
+    }
+    BOOST_TEST(joined() == 1u);
+    BOOST_TEST(shards.joined().size() == 32u);
+    add({{0, 8 * 32}, {2, 1}}, 700, {2, 1}, {2, 300}); // a shorter tile
+    BOOST_TEST(runs() == 2u);
+    BOOST_TEST(joined() == 2u);
+    BOOST_TEST(lists_what_was_added());
+}
+
+BOOST_AUTO_TEST_CASE(tiles_of_two_columns_or_of_many_axes_stay_apart) {
+    runs_fixture columns; // two tiles a row: each column is a shard
+    for (index_t i = 0; i < 60; ++i)
+        columns.add({{i / 2 * 4, i % 2 * 10}, {2, 3}}, static_cast<std::size_t>(50 * i), {3, 1},
+                    {120, 20});
+    BOOST_TEST(columns.runs() == 1u);
+    BOOST_TEST(columns.shards.shards().joined_with_tiles().size() == 2u);
+    BOOST_TEST(columns.lists_what_was_added());
+    for (std::size_t const axes : {4u, 5u}) { // an array of 10 axes is not one of this library
+        runs_fixture fixture;
+        for (index_t i = 0; i < 40; ++i) {
+            box region{index_vector::filled(axes, 0), index_vector::filled(axes, 1)};
+            region.offset[0] = 4 * i;
+            region.shape[0] = 2;
+            index_vector shape = region.shape, strides = region.shape;
+            shape[0] = 160;
+            fixture.add(region, static_cast<std::size_t>(70 * i), strides, shape);
+        }
+        BOOST_TEST(fixture.shards.shards().joined_with_tiles().size() == (axes == 4 ? 1u : 40u));
+        BOOST_TEST(fixture.lists_what_was_added());
+    }
+}
+
+// Tiles that touch along axis 0, so that each row of tiles is a shard, three of the rows apart.
+BOOST_AUTO_TEST_CASE(rows_of_tiles_that_touch_are_listed_as_added) {
+    for (index_t const distance : {10, 6, 4}) {
+        runs_fixture fixture;
+        for (index_t i = 0; i < 40; ++i)
+            for (index_t j = 0; j < 3; ++j)
+                fixture.add({{2 * i, 4 * j}, {2, 2}},
+                            static_cast<std::size_t>((3 * i + j) * distance), {2, 1}, {90, 40});
+        BOOST_TEST(fixture.runs() == 1u);
+        BOOST_TEST(fixture.shards.shards().joined_with_tiles().size() == 40u);
+        BOOST_TEST(fixture.lists_what_was_added());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tiles_at_a_distance_of_half_an_element_stay_apart) {
+    std::vector<char> bytes(8 * 4000);
+    state_dict shards;
+    for (index_t i = 0; i < 40; ++i)
+        shards.add({"w", data_type::f64, {2, 160}, {{0, 4 * i}, {2, 2}}},
+                   tensor_view{bytes.data() + 44 * i, data_type::f64, {2, 2}, {2, 1}});
+    BOOST_TEST(!shards.first_error().has_value());
+    BOOST_TEST(shards.shards().joined_with_tiles().size() == 40u);
+}
+
+// Rows of blocks in arrays, at one distance from each other; the last blocks of a row are shorter.
+BOOST_FIXTURE_TEST_CASE(arrays_of_blocks_are_tiles_along_other_axes, runs_fixture) {
+    for (index_t row = 0; row < 72; row += 8)
+        for (index_t column = 0; column < 38; column += 9)
+            add({{row, column}, {3, std::min<index_t>(3, 38 - column)}},
+                static_cast<std::size_t>(row * 50 + column / 3), {14, 1}, {75, 38});
+    BOOST_TEST(runs() == 1u);
+    BOOST_TEST(lists_what_was_added());
+    state_dict const joined(shards.shards().joined_with_tiles());
+    BOOST_REQUIRE(joined.size() == 1u);
+    BOOST_TEST((joined[0].descriptor.region == box{{0, 0}, {67, 38}}));
+    BOOST_TEST((joined[0].descriptor.cycles == axis_cycles{{0, 3, 8}, {1, 3, 9}}));
+    BOOST_TEST((joined[0].tensor.shape == index_vector{9, 1, 3, 14}));
+    BOOST_TEST((joined[0].tensor.strides == index_vector{400, 3, 14, 1}));
+}
+
 BOOST_AUTO_TEST_CASE(three_axes_are_one_run) {
     runs_fixture fixture;
     for (index_t i = 0; i < 6; i += 2)
@@ -204,8 +314,9 @@ BOOST_FIXTURE_TEST_CASE(blocks_that_touch_in_memory_alone_are_no_run, runs_fixtu
     BOOST_TEST(runs() == 2u);
     add({{4, 0}, {2, 4}}, 8, {40, 1}); // along both axes
     BOOST_TEST(runs() == 3u);
-    add({{4, 6}, {2, 4}}, 20, {40, 1}); // elsewhere in memory
-    BOOST_TEST(runs() == 4u);
+    add({{4, 6}, {2, 4}}, 20, {40, 1}); // elsewhere in memory: a tile at some distance
+    BOOST_TEST(runs() == 3u);
+    BOOST_TEST(shards.shards().joined_with_tiles().size() == 4u);
     BOOST_TEST(lists_what_was_added());
 }
 

@@ -154,10 +154,10 @@ struct bind_notice {
 inline sorted_job sort_job(mpi_group const& ranks, known_plan const& plan,
                            source_tensors const& have, target_tensors const& want) {
     planned_job const& planned = *plan.planned;
-    auto unique =
-        std::make_unique<mpi_job>(plan.planned, static_cast<holder_t>(ranks.rank()),
-                                  planned.source_is_joined ? have.tensors.joined() : have.tensors,
-                                  planned.target_is_joined ? want.tensors.joined() : want.tensors);
+    auto unique = std::make_unique<mpi_job>(
+        plan.planned, static_cast<holder_t>(ranks.rank()),
+        planned.source_is_joined ? joined_for_plan(have.tensors) : have.tensors,
+        planned.target_is_joined ? joined_for_plan(want.tensors) : want.tensors);
     unique->was_kept = plan.was_kept;
     unique->arenas = {have.arena ? have.arena->state() : nullptr,
                       want.arena ? want.arena->state() : nullptr};

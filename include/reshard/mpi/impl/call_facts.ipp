@@ -52,7 +52,7 @@ template <class View>
 known_side side_of(side<View>& side) {
     known_side known_side{std::move(side.layout), side.tensors, {}};
     if (!known_side.layout)
-        known_side.joined = side.tensors.joined().descriptors();
+        known_side.joined = joined_for_plan(side.tensors).descriptors();
     return known_side;
 }
 

@@ -49,10 +49,10 @@ inline index_t bytes_between(array_shard const& a, array_shard const& b) {
 inline bool may_join(array_shard const& a, array_shard const& b) {
     shard_descriptor const &first = a.descriptor, &next = b.descriptor;
     return a.dtype == b.dtype && a.memory == b.memory && bits(a.dtype) % 8 == 0 &&
-           first.dtype == next.dtype && !first.flat && !next.flat && first.key == next.key &&
-           b.data != nullptr && first.global_shape == next.global_shape &&
-           first.cycles == next.cycles && a.strides == b.strides &&
-           next.region.offset.size() == first.region.offset.size() &&
+           a.shape.size() == first.region.shape.size() && first.dtype == next.dtype &&
+           !first.flat && !next.flat && first.key == next.key && b.data != nullptr &&
+           first.global_shape == next.global_shape && first.cycles == next.cycles &&
+           a.strides == b.strides && next.region.offset.size() == first.region.offset.size() &&
            next.region.shape.size() == first.region.shape.size() &&
            b.shape.size() == a.shape.size();
 }
@@ -84,22 +84,18 @@ inline index_vector joined_shape(index_vector shape, std::span<shard_step const>
     return shape;
 }
 
-/// True if a step of `bytes` continues a run's array along an axis: element by element, by the
-/// stride of the axis. If a shard has only one index along the axis, its stride means nothing, and
-/// the array may also have no gaps.
+/// True if a step of `distance` elements continues a run's array along an axis: element by element,
+/// by the stride of the axis. If a shard has only one index along the axis, its stride means
+/// nothing, and the array may also have no gaps.
 inline bool is_one_array(array_shard const& first, shard_steps const& inner, std::size_t axis,
-                         index_t bytes) {
-    index_t const size = bits(first.dtype) / 8, extent = first.shape[axis] * size;
-    if (bytes == 0 || bytes % extent != 0)
-        return false;
-    return bytes / extent == first.strides[axis] ||
-           (first.shape[axis] == 1 &&
-            bytes ==
-                element_count(joined_shape(first.shape, std::span(inner.begin(), inner.end()))) *
-                    size);
+                         index_t distance) {
+    index_t const extent = first.shape[axis];
+    return (distance % extent == 0 && distance / extent == first.strides[axis]) ||
+           (extent == 1 && distance == element_count(joined_shape(
+                                           first.shape, std::span(inner.begin(), inner.end()))));
 }
 
-/// The step from one run to the next if both are parts of one array.
+/// The step from one run to the next if both are parts of one array, or of a matrix of tiles.
 ///
 /// \param inner the steps of both
 inline std::optional<shard_step> step_between(array_shard const& a, array_shard const& b,
@@ -112,11 +108,16 @@ inline std::optional<shard_step> step_between(array_shard const& a, array_shard 
     if (axis == axes || is_empty(first) || has_axis(inner, axis) ||
         !are_in_row(a, b, axis, first.shape[axis]))
         return std::nullopt;
-    index_t const distance = next.offset[axis] - first.offset[axis], bytes = bytes_between(a, b);
-    if (distance < first.shape[axis] || !is_countable(a) || !is_countable(2, bytes) ||
-        !is_one_array(a, inner, axis, bytes))
+    index_t const distance = next.offset[axis] - first.offset[axis], bytes = bytes_between(a, b),
+                  size = bits(a.dtype) / 8;
+    if (distance < first.shape[axis] || !is_countable(a) || !is_countable(2, bytes) || bytes == 0 ||
+        bytes % size != 0)
         return std::nullopt;
-    return shard_step{axis, 2, distance, next.shape[axis], bytes};
+    shard_step const step{
+        axis, 2, distance, next.shape[axis], bytes, !is_one_array(a, inner, axis, bytes / size)};
+    if (step.is_tiled && (step.last != first.shape[axis] || 2 * axes > max_ndim))
+        return std::nullopt;
+    return step;
 }
 
 /// True if `next` is the shard, or the first shard of a run, after the last one of a step.
@@ -128,6 +129,7 @@ inline bool continues(array_shard const& first, shard_step const& step, array_sh
         return false;
     index_t const last = region.offset[step.axis] + (step.count - 1) * step.distance;
     return step.last == region.shape[step.axis] &&
+           (!step.is_tiled || next.descriptor.region.shape[step.axis] == step.last) &&
            next.descriptor.region.offset[step.axis] - last == step.distance;
 }
 
@@ -171,11 +173,35 @@ RESHARD_DECL bool run_finder::fold(array_shard const& before, array_shard const&
     return true;
 }
 
+/// Puts an axis over blocks in front of all axes, for each axis.
+inline void make_tiled(axis_cycles const& cycles, index_vector& shape, index_vector& strides) {
+    index_vector blocks = index_vector::filled(shape.size(), 1), distances = strides;
+    for (axis_cycle const& cycle : cycles)
+        distances[cycle.axis] *= cycle.block;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        blocks.push_back(shape[axis]);
+        distances.push_back(strides[axis]);
+    }
+    shape = blocks;
+    strides = distances;
+}
+
 RESHARD_DECL void join_step(shard_descriptor& descriptor, index_vector& shape,
                             index_vector& strides, shard_step const& step, data_type dtype) {
-    index_t const extent = shape[step.axis];
-    strides[step.axis] = step.bytes / (extent * bits(dtype) / 8);
-    shape[step.axis] = (step.count - 1) * extent + step.last;
+    std::size_t const ndim = descriptor.region.ndim();
+    if (step.is_tiled && shape.size() == ndim)
+        make_tiled(descriptor.cycles, shape, strides);
+    bool const is_tiled = shape.size() > ndim;
+    std::size_t const within = is_tiled ? ndim + step.axis : step.axis;
+    index_t const extent = shape[within], distance = step.bytes / (bits(dtype) / 8);
+    if (is_tiled)
+        strides[step.axis] = distance;
+    if (step.is_tiled)
+        shape[step.axis] = step.count;
+    else {
+        strides[within] = distance / extent;
+        shape[within] = (step.count - 1) * extent + step.last;
+    }
     descriptor.region.shape[step.axis] = (step.count - 1) * step.distance + step.last;
     add_cycle(descriptor.cycles, {step.axis, extent, step.distance}, descriptor.region);
 }
@@ -187,8 +213,10 @@ RESHARD_DECL index_t move_in_run(shard_descriptor& descriptor, index_vector& sha
         index_t const index = number % step.count;
         number /= step.count;
         descriptor.region.offset[step.axis] += index * step.distance;
-        if (index + 1 == step.count)
-            descriptor.region.shape[step.axis] = shape[step.axis] = step.last;
+        if (index + 1 == step.count && !step.is_tiled) {
+            std::size_t const within = shape.size() - descriptor.region.ndim() + step.axis;
+            descriptor.region.shape[step.axis] = shape[within] = step.last;
+        }
         bytes += index * step.bytes;
     }
     return bytes;
@@ -208,7 +236,7 @@ public:
     neighbour_joiner(vector<joined_shard> shards, bool are_written)
         : shards_(std::move(shards)), are_written_(are_written) {
         for (joined_shard const& each : shards_)
-            axes_ = std::max(axes_, each.value.tensor.ndim());
+            axes_ = std::max(axes_, each.value.descriptor.region.ndim());
     }
 
     vector<joined_shard> joined() && {
