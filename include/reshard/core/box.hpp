@@ -222,16 +222,6 @@ constexpr index_vector region_index(axis_cycles const& cycles, index_vector held
     return held;
 }
 
-/// The distance along an axis between two elements in the packed array.
-///
-/// \param step their distance in the region: less than a block, or a multiple of the period
-constexpr index_t held_step(axis_cycles const& cycles, std::size_t axis, index_t step) {
-    for (axis_cycle const& cycle : cycles)
-        if (cycle.axis == axis)
-            return step / cycle.period * cycle.block + step % cycle.period;
-    return step;
-}
-
 /// The strides between the elements of a block, or of a region without blocks.
 ///
 /// \param strides one for each axis, of the packed array; or two for each axis: first those from
@@ -245,15 +235,17 @@ constexpr index_vector strides_in_block(index_vector const& strides, std::size_t
 /// The distance in memory along an axis between two elements of a shard.
 ///
 /// \param strides as in `strides_in_block`
-/// \param step    their distance in the region: less than a block, or a multiple of the period
+/// \param step    their distance in the region: less than a block, a multiple of the period, or that
+///                of an element in a block from the region's first element
 constexpr index_t memory_step(axis_cycles const& cycles, index_vector const& strides,
                               std::size_t ndim, std::size_t axis, index_t step) {
-    if (strides.size() <= ndim)
-        return held_step(cycles, axis, step) * strides[axis];
+    index_t const within = strides[strides.size() - ndim + axis];
     for (axis_cycle const& cycle : cycles)
-        if (cycle.axis == axis)
-            return step / cycle.period * strides[axis] + step % cycle.period * strides[ndim + axis];
-    return step * strides[ndim + axis];
+        if (cycle.axis == axis) {
+            index_t const between = strides.size() > ndim ? strides[axis] : cycle.block * within;
+            return step / cycle.period * between + step % cycle.period * within;
+        }
+    return step * within;
 }
 
 /// The block that contains an element.

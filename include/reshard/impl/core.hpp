@@ -104,7 +104,6 @@
 #include <reshard/layout/impl/mesh.ipp>
 #include <reshard/layout/impl/placement.ipp>
 #include <reshard/layout/impl/replica.ipp>
-#include <reshard/layout/impl/state_need.ipp>
 #include <reshard/layout/impl/strictness.ipp>
 #include <reshard/model/impl/fully_shard.ipp>
 #include <reshard/model/impl/optimizer_state.ipp>
@@ -129,6 +128,7 @@
 #include <reshard/plan/impl/rounds.ipp>
 #include <reshard/plan/impl/source_indices.ipp>
 #include <reshard/tensor/impl/shard_list.ipp>
+#include <reshard/tensor/impl/shard_runs.ipp>
 #include <reshard/tensor/impl/state_dict.ipp>
 #include <reshard/tensor/impl/view.ipp>
 

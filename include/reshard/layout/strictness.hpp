@@ -108,6 +108,17 @@ RESHARD_DECL std::string describe(key_mismatch const& keys);
 /// \throws error with errc::unknown_key, which names the first keys
 RESHARD_DECL void raise(strict_verdict const& verdict);
 
+/// Throws if required keys are missing.
+///
+/// \param field the name of the member that lists the needs, for the message
+/// \param known_names the keys that patterns may match
+/// \param there the keys that are saved or loaded
+/// \throws error with errc::unknown_key, which names the first missing keys, the key to which each
+///         belongs, and a similar key that is not required
+RESHARD_DECL void check_needs(std::string_view field, vector<state_need> const& needs,
+                              vector<std::string> const& known_names,
+                              vector<std::string> const& there);
+
 } // namespace detail
 
 } // namespace reshard

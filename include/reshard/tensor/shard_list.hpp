@@ -7,6 +7,7 @@
 #include <reshard/core/vector.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/tensor/self_overlap.hpp>
+#include <reshard/tensor/shard_runs.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
@@ -35,34 +36,6 @@ struct basic_local_shard {
     constexpr bool operator==(basic_local_shard const&) const = default;
 };
 
-/// Shards at equal distances along one axis of the tensor, and at equal distances in memory. The
-/// last one may be shorter along the axis.
-struct shard_step {
-    std::size_t axis = 0;
-    index_t count = 2;
-    index_t distance = 0; ///< between shards in the tensor, in elements along the axis
-    index_t last = 0;     ///< the extent of the last shard along the axis
-    index_t bytes = 0;    ///< between shards in memory
-    /// False if one stride leads from element to element of all shards. True if another stride
-    /// leads from shard to shard, as in a matrix of tiles; then all have the same extents.
-    bool is_tiled = false;
-
-    constexpr bool operator==(shard_step const&) const = default;
-};
-
-/// The steps of a run along different axes, the innermost first. A run without steps is one shard.
-using shard_steps = vector<shard_step>;
-
-/// The properties of a shard that decide whether it belongs to an array.
-struct array_shard {
-    shard_descriptor const& descriptor;
-    void const* data;
-    data_type dtype;
-    index_vector const& shape;
-    index_vector const& strides;
-    memory_kind memory;
-};
-
 template <class View>
 array_shard array_shard_of(shard_descriptor const& shard, View const& tensor) {
     return {shard, tensor.data, tensor.dtype, tensor.shape, tensor.strides, tensor.memory};
@@ -72,87 +45,31 @@ array_shard array_shard_of(basic_local_shard<View> const& shard) {
     return array_shard_of(shard.descriptor, shard.tensor);
 }
 
-/// Finds runs: shards of equal extents, at equal distances in their tensor and in memory. The
-/// blocks of a block-cyclic array are one run if they are added row by row or column by column,
-/// without other shards between them. So are tiles of equal extents that lie one after the other.
-class run_finder {
-public:
-    /// The steps of run `i`.
-    std::span<shard_step const> steps(std::size_t i) const {
-        if (i < steps_.size())
-            return {steps_[i].begin(), steps_[i].end()};
-        return {};
-    }
-
-    /// False if each run is one shard.
-    bool any() const { return !steps_.empty(); }
-
-    /// Adds `next` to the last run, if it continues it.
-    ///
-    /// \param runs the number of runs, at least 1
-    /// \param last the first shard of the last run, which passes `check`
-    /// \post  if the result is true, `next` passes `check`
-    RESHARD_DECL bool extend(std::size_t runs, array_shard const& last, array_shard const& next);
-
-    /// Joins the last two runs if both are one array, or tiles at one distance.
-    ///
-    /// \param before the first shard of the run before the last
-    /// \pre   there are two runs, and `extend` has returned true
-    RESHARD_DECL bool fold(array_shard const& before, array_shard const& last);
-
-    bool operator==(run_finder const&) const = default;
-
-private:
-    vector<shard_steps> steps_; ///< by run; runs without steps at the end are missing
-};
-
-/// Adds the other shards of a step to the first. If the step is tiled, `shape` and `strides` become
-/// those of an array with two axes for each axis of the region: first all those over blocks, then
-/// all those over the elements of a block. If all blocks along an axis are one array, its axis over
-/// blocks has the extent 1.
-///
-/// \param dtype of the elements in memory
-/// \pre the step belongs to the shard's run
-RESHARD_DECL void join_step(shard_descriptor& descriptor, index_vector& shape,
-                            index_vector& strides, shard_step const& step, data_type dtype);
-
-/// The number of shards of a run.
-constexpr index_t count_of(std::span<shard_step const> steps) {
-    index_t count = 1;
-    for (shard_step const& step : steps)
-        count *= step.count;
-    return count;
+/// Shard `number` of a run.
+template <class View>
+basic_local_shard<View> shard_in_run(basic_local_shard<View> const& first,
+                                     std::span<shard_step const> steps, index_t number) {
+    basic_local_shard<View> shard = first;
+    // Not by a pointer's own arithmetic, because addresses of callers may be anything.
+    shard.tensor.data = reinterpret_cast<decltype(View::data)>(
+        reinterpret_cast<std::uintptr_t>(first.tensor.data) +
+        static_cast<std::uintptr_t>(
+            move_in_run(shard.descriptor, shard.tensor.shape, steps, number)));
+    return shard;
 }
-
-/// A run of fewer tiles is not joined: other ranks may have the same tiles at other distances, and
-/// it takes little time to plan few tiles.
-inline constexpr index_t least_tiles = 32;
-
-/// Changes the first shard of a run to shard `number`. Returns the bytes between the two.
-RESHARD_DECL index_t move_in_run(shard_descriptor& descriptor, index_vector& shape,
-                                 std::span<shard_step const> steps, index_t number);
 
 /// Calls `visit(shard)` for each shard of a run, in order.
 template <class View>
 void for_each_in_run(basic_local_shard<View> const& first, std::span<shard_step const> steps,
                      auto&& visit) {
-    using pointer = decltype(View::data);
     if (steps.empty())
         return visit(first);
     index_t const count = count_of(steps);
     for (index_t number = 0; number < count; ++number) {
-        basic_local_shard<View> shard = first;
-        // Not by a pointer's own arithmetic, because addresses of callers may be anything.
-        shard.tensor.data =
-            reinterpret_cast<pointer>(reinterpret_cast<std::uintptr_t>(first.tensor.data) +
-                                      static_cast<std::uintptr_t>(move_in_run(
-                                          shard.descriptor, shard.tensor.shape, steps, number)));
-        visit(std::as_const(shard));
+        basic_local_shard<View> const shard = shard_in_run(first, steps, number);
+        visit(shard);
     }
 }
-
-/// The steps, the nearest in memory first.
-RESHARD_DECL shard_steps nearest_first(std::span<shard_step const> steps);
 
 /// A shard that was joined from several shards.
 struct joined_shard {
@@ -291,13 +208,27 @@ private:
     static constexpr bool are_written = std::is_same_v<View, tensor_view>;
 
     bool extend(array_shard const& next) {
-        if (firsts_.empty() || !runs_.extend(firsts_.size(), array_shard_of(firsts_.back()), next))
+        if (firsts_.empty() ||
+            (!runs_.extend(firsts_.size(), array_shard_of(firsts_.back()), next) && !part(next)))
             return false;
         ++size_;
         while (firsts_.size() > 1 && runs_.fold(array_shard_of(firsts_[firsts_.size() - 2]),
                                                 array_shard_of(firsts_.back())))
             firsts_.pop_back();
         return true;
+    }
+
+    /// Lets the second of two tiles begin a run with `next` if both are one array.
+    bool part(array_shard const& next) {
+        std::size_t const runs = firsts_.size();
+        if (runs_.steps(runs - 1).empty())
+            return false;
+        value_type second = shard_in_run(firsts_.back(), runs_.steps(runs - 1), 1);
+        if (!runs_.is_parted(runs, array_shard_of(second), next))
+            return false;
+        firsts_.push_back(std::move(second));
+        runs_.part();
+        return runs_.extend(runs + 1, array_shard_of(firsts_.back()), next);
     }
 
     shard_list joined_twice(bool joins_tiles) const {

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/layout/state_need.hpp>
+#include <reshard/layout/strictness.hpp>
 
 #include "support/says.hpp"
 

@@ -212,6 +212,22 @@ BOOST_AUTO_TEST_CASE(tiles_of_two_columns_or_of_many_axes_stay_apart) {
     }
 }
 
+// A block elsewhere, and then arrays of blocks of which each begins elsewhere.
+BOOST_AUTO_TEST_CASE(a_lone_block_takes_no_block_of_an_array) {
+    for (index_t const blocks : {2, 3, 5}) {
+        runs_fixture fixture;
+        fixture.add({{0, 0}, {2, 2}}, 3900, {2, 1}, {2, 400});
+        for (index_t array = 0; array < 10; ++array)
+            for (index_t i = 0; i < blocks; ++i)
+                fixture.add({{0, 4 * (blocks * array + i + 1)}, {2, 2}},
+                            static_cast<std::size_t>(100 * array + 3 * array * array + 2 * i),
+                            {2 * blocks, 1}, {2, 400});
+        BOOST_TEST(fixture.runs() == 11u);
+        BOOST_TEST(fixture.shards.joined().size() == 11u);
+        BOOST_TEST(fixture.lists_what_was_added());
+    }
+}
+
 // Tiles that touch along axis 0, so that each row of tiles is a shard, three of the rows apart.
 BOOST_AUTO_TEST_CASE(rows_of_tiles_that_touch_are_listed_as_added) {
     for (index_t const distance : {10, 6, 4}) {

@@ -203,7 +203,7 @@ public:
 
     RESHARD_INLINE halves operator()(halves twice) const {
         halves const magnitude = twice & 0x7f;
-        auto const numbers = as<vector<char>>((twice & 0x7f7f) + 0x0800);
+        auto const numbers = as<vector<char>>(as<vector<std::uint16_t>>(twice & 0x7f7f) + 0x0800);
         auto const small = as<halves>(__builtin_ia32_pshufb256(small_, numbers));
         halves const scaled = magnitude * factor_ + rebias_;
         halves const is_special = (magnitude > largest_) | (twice == only_nan_);

@@ -159,14 +159,14 @@ RESHARD_INLINE lane_set quieted(whole values, register_pair elements) {
     return static_cast<lane_set>(__builtin_ia32_ptestmd512(values, whole{} + 0x3fffff, nans));
 }
 
-/// Clears the quiet bit in these lanes. It must be set there.
+/// Clears the quiet bit in these lanes.
 RESHARD_INLINE whole without_quiet_bit(whole values, lane_set where) {
-    return __builtin_ia32_blendmd_512_mask(values, values - 0x400000, where);
+    return __builtin_ia32_blendmd_512_mask(values, values & ~0x400000, where);
 }
 
 /// The same for f16. Its lanes are the lanes of two registers of f32.
 RESHARD_INLINE halves without_quiet_bit_f16(halves values, lane_set first, lane_set second) {
-    return __builtin_ia32_blendmw_512_mask(values, values - 0x200,
+    return __builtin_ia32_blendmw_512_mask(values, values & ~0x200,
                                            __builtin_ia32_kunpcksi(second, first));
 }
 
@@ -174,7 +174,7 @@ RESHARD_INLINE halves without_quiet_bit_f16(halves values, lane_set first, lane_
 template <std::size_t First>
 RESHARD_INLINE whole without_quiet_bit_f64(whole values, lane_set where) {
     auto const words = as<vector<long long>>(values);
-    return as<whole>(__builtin_ia32_blendmq_512_mask(words, words - 0x8000000000000,
+    return as<whole>(__builtin_ia32_blendmq_512_mask(words, words & ~0x8000000000000,
                                                      static_cast<std::uint8_t>(where >> First)));
 }
 

@@ -16,7 +16,6 @@
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/names/variable_names.hpp>
 #include <reshard/group/gather_layout.hpp>
-#include <reshard/layout/state_need.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/aliases.hpp>

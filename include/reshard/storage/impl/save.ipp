@@ -13,7 +13,6 @@
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_layout.hpp>
-#include <reshard/layout/state_need.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
