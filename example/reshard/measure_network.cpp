@@ -419,8 +419,7 @@ std::string text_of(detail::measured_ways const& ways) {
            ", slots in memory " + speed(ways.streamed) + ", reading the other's memory " +
            (ways.read_whole > 0 ? speed(ways.read_whole) : "not permitted") + "; used: slots in " +
            (best.streams ? "memory" : "caches") +
-           (reads ? ", and reading runs of " + byte_text(best.least_read) + " or more" : "") +
-           "\n";
+           (reads ? ", and reading runs of " + byte_text(best.least_read) + " or more" : "") + "\n";
 }
 
 std::string text_of(measured_network const& network) {
