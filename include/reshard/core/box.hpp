@@ -235,8 +235,8 @@ constexpr index_vector strides_in_block(index_vector const& strides, std::size_t
 /// The distance in memory along an axis between two elements of a shard.
 ///
 /// \param strides as in `strides_in_block`
-/// \param step    their distance in the region: less than a block, a multiple of the period, or that
-///                of an element in a block from the region's first element
+/// \param step    their distance in the region: less than a block, a multiple of the period, or
+///                any if one of them is the region's first element
 constexpr index_t memory_step(axis_cycles const& cycles, index_vector const& strides,
                               std::size_t ndim, std::size_t axis, index_t step) {
     index_t const within = strides[strides.size() - ndim + axis];

@@ -149,7 +149,7 @@ public:
     /// Calls `visit(shard, first)` for the shards of each run, in order; `first` is the first shard
     /// of the run. Joins the shards of each step if `accept(joined)` returns true, the nearest in
     /// memory first. Tiles stay apart if they are few, because any two shards have some distance.
-    /// They stay apart if they touch in the tensor, because such tiles are no blocks with a period.
+    /// They stay apart if they touch in the tensor, because a cycle has gaps between its blocks.
     void for_each_joined(auto&& accept, auto&& visit) const {
         for (std::size_t run = 0; run < firsts_.size(); ++run) {
             value_type joined = firsts_[run];
@@ -221,10 +221,10 @@ private:
     /// Lets the second of two tiles begin a run with `next` if both are one array.
     bool part(array_shard const& next) {
         std::size_t const runs = firsts_.size();
-        if (runs_.steps(runs - 1).empty())
+        if (!runs_.ends_in_two_tiles(runs))
             return false;
         value_type second = shard_in_run(firsts_.back(), runs_.steps(runs - 1), 1);
-        if (!runs_.is_parted(runs, array_shard_of(second), next))
+        if (!are_one_array(array_shard_of(second), next))
             return false;
         firsts_.push_back(std::move(second));
         runs_.part();

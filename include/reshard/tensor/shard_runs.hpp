@@ -77,13 +77,15 @@ public:
     /// \pre   there are two runs, and `extend` has returned true
     RESHARD_DECL bool fold(array_shard const& before, array_shard const& last);
 
-    /// True if the last run is two tiles, and the second of them and `next` are one array.
-    RESHARD_DECL bool is_parted(std::size_t runs, array_shard const& second,
-                                array_shard const& next) const;
+    /// True if the last run is two tiles.
+    bool ends_in_two_tiles(std::size_t runs) const {
+        return steps_.size() == runs && steps_.back().size() == 1 && steps_.back()[0].is_tiled &&
+               steps_.back()[0].count == 2;
+    }
 
     /// Leaves one shard of the last run.
     ///
-    /// \pre `is_parted` has returned true
+    /// \pre `ends_in_two_tiles`
     void part() { steps_.pop_back(); }
 
     bool operator==(run_finder const&) const = default;
@@ -92,10 +94,13 @@ private:
     vector<shard_steps> steps_; ///< by run; runs without steps at the end are missing
 };
 
+/// True if two shards are one array, `b` after `a`.
+RESHARD_DECL bool are_one_array(array_shard const& a, array_shard const& b);
+
 /// Adds the other shards of a step to the first. If the step is tiled, `shape` and `strides` become
-/// those of an array with two axes for each axis of the region: first all those over blocks, then
-/// all those over the elements of a block. If all blocks along an axis are one array, its axis over
-/// blocks has the extent 1.
+/// an array with two axes for each axis of the region: first all axes over blocks, then all axes
+/// over the elements of a block. If all blocks along an axis are one array, its axis over blocks
+/// has the extent 1.
 ///
 /// \param dtype of the elements in memory
 /// \pre the step belongs to the shard's run

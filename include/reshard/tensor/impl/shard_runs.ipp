@@ -154,14 +154,8 @@ RESHARD_DECL bool run_finder::extend(std::size_t runs, array_shard const& last,
     return true;
 }
 
-RESHARD_DECL bool run_finder::is_parted(std::size_t runs, array_shard const& second,
-                                        array_shard const& next) const {
-    if (steps_.size() < runs || steps_.back().size() != 1)
-        return false;
-    shard_step const& pair = steps_.back()[0];
-    if (!pair.is_tiled || pair.count != 2)
-        return false;
-    auto const step = step_between(second, next, {});
+RESHARD_DECL bool are_one_array(array_shard const& a, array_shard const& b) {
+    auto const step = step_between(a, b, {});
     return step && !step->is_tiled;
 }
 
