@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(tiles_of_two_columns_or_of_many_axes_stay_apart) {
 BOOST_AUTO_TEST_CASE(a_lone_block_takes_no_block_of_an_array) {
     for (index_t const blocks : {2, 3, 5}) {
         runs_fixture fixture;
-        fixture.add({{0, 0}, {2, 2}}, 3900, {2, 1}, {2, 400});
+        fixture.add({{0, 0}, {2, 2}}, 3900, {2 * blocks, 1}, {2, 400});
         for (index_t array = 0; array < 10; ++array)
             for (index_t i = 0; i < blocks; ++i)
                 fixture.add({{0, 4 * (blocks * array + i + 1)}, {2, 2}},
