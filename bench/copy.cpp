@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -31,16 +32,23 @@ using namespace reshard::detail;
 using reshard::data_type;
 using reshard::index_t;
 
-/// A row-major matrix that is cast, transposed, or both.
+/// A row-major matrix that is cast, transposed, or both; perhaps 1 is added on the way.
 struct kernel_case {
     data_type from;
     data_type to;
     bool transposes;
+    bool adds_one = false;
+
+    step_chain chain() const {
+        if (adds_one)
+            return then({}, from, chain_step{to, chain_step::operation::add, 1});
+        return then({}, from, to);
+    }
 
     std::string name() const {
         std::string const words = std::string(reshard::code(from)) +
                                   (from == to ? "" : " to " + std::string(reshard::code(to)));
-        return words + (transposes ? ", transposed" : "");
+        return words + (adds_one ? " plus 1" : "") + (transposes ? ", transposed" : "");
     }
 };
 
@@ -59,6 +67,10 @@ std::vector<kernel_case> all_cases() {
                                        {f8_e4m3, f32},
                                        {f8_e4m3, bf16}})
             cases.push_back({from, to, transposes});
+    for (bool const adds_one : {false, true})
+        for (auto const& [from, to] :
+             {std::pair{bf16, f16}, {bf16, bf16}, {f32, bf16}, {bf16, f32}, {f32, f32}})
+            cases.push_back({from, to, false, adds_one});
     return cases;
 }
 
@@ -108,10 +120,7 @@ public:
         reshard::detail::affine_copy copy{{rows_, columns_}, 0, {columns_, 1}, 0, {columns_, 1}};
         if (what_.transposes)
             copy = {{columns_, rows_}, 0, {1, columns_}, 0, {rows_, 1}};
-        auto conversion = reshard::detail::casting(what_.from, {});
-        if (what_.from != what_.to)
-            conversion.chain = reshard::detail::then({}, what_.from, what_.to);
-        ready_ = prepare(copy, conversion);
+        ready_ = prepare(copy, casting(what_.from, what_.chain()));
     }
 
     index_t read_bytes() const { return rows_ * columns_ * element_bytes(what_.from); }
@@ -153,7 +162,12 @@ private:
     }
 
     std::uint64_t expected(std::uint64_t bits) const {
-        return what_.from == what_.to ? bits : reshard::convert(what_.from, what_.to, bits);
+        using enum data_type;
+        if (!what_.adds_one)
+            return what_.from == what_.to ? bits : reshard::convert(what_.from, what_.to, bits);
+        auto const wide = static_cast<std::uint32_t>(reshard::convert(what_.from, f32, bits));
+        return reshard::convert(f32, what_.to,
+                                std::bit_cast<std::uint32_t>(std::bit_cast<float>(wide) + 1));
     }
 
     kernel_case what_;

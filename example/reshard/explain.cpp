@@ -61,12 +61,26 @@ json::array json_ranks(reshard::vector<holder_t> const& ranks) {
     return list;
 }
 
+/// The word for a step's arithmetic in a program; null without arithmetic.
+char const* word_of(detail::chain_step const& step) {
+    return step.computes == detail::chain_step::operation::add        ? "add"
+           : step.computes == detail::chain_step::operation::multiply ? "scale"
+                                                                      : nullptr;
+}
+
 json::object json_of(explained const& explained) {
     piece const& piece = explained.geometry;
     bool const is_zero = piece.source == detail::zero_source;
     json::array casts;
-    for (data_type const dtype : piece.casts.steps())
-        casts.emplace_back(json_text(code(dtype)));
+    json::array arithmetic;
+    data_type before = piece.stored;
+    for (detail::chain_step const& step : piece.steps.steps()) {
+        if (step.dtype != std::exchange(before, step.dtype))
+            casts.emplace_back(json_text(code(step.dtype)));
+        if (char const* const word = word_of(step))
+            arithmetic.emplace_back(
+                json::object{{word, step.operand}, {"dtype", json_text(code(step.dtype))}});
+    }
     auto const unless_zero = [&](json::value value) { return is_zero ? nullptr : value; };
     json::object entry{
         {"source_key", unless_zero(json_text(explained.source_key))},
@@ -77,7 +91,8 @@ json::object json_of(explained const& explained) {
         {"permutation", unless_zero(json_list(detail::axes_of(piece.order, piece.extent.size())))},
         {"source_dtype", unless_zero(json_text(code(piece.stored)))},
         {"casts", std::move(casts)},
-        {"dtype", json_text(code(detail::result(piece.stored, piece.casts)))},
+        {"arithmetic", std::move(arithmetic)},
+        {"dtype", json_text(code(detail::result(piece.stored, piece.steps)))},
         {"statements", json_texts(explained.statements)},
         {"source_ranks", json_ranks(explained.source_ranks)},
         {"target_ranks", json_ranks(explained.target_ranks)}};
@@ -150,8 +165,14 @@ std::string way_of(explained const& explained) {
     if (piece.order != permutation::identity(piece.extent.size()))
         text += ", its axes in the order " +
                 to_string(detail::axes_of(piece.order, piece.extent.size()));
-    for (data_type const dtype : piece.casts.steps())
-        text += ", cast to " + std::string(name(dtype));
+    data_type dtype = piece.stored;
+    for (detail::chain_step const& step : piece.steps.steps()) {
+        if (word_of(step))
+            text += (step.computes == detail::chain_step::operation::add ? ", plus " : ", times ") +
+                    detail::shortest_text(step.operand);
+        if (step.dtype != std::exchange(dtype, step.dtype))
+            text += ", cast to " + std::string(name(step.dtype));
+    }
     if (!explained.file.empty())
         text += ", in " + explained.file + ", bytes " + grouped(explained.first_byte) + " to " +
                 grouped(explained.last_byte);

@@ -171,7 +171,7 @@ std::size_t only_difference(index_vector const& a, index_vector const& b) {
 bool are_identical(explained const& a, explained const& b) {
     piece const &p = a.geometry, &q = b.geometry;
     return !p.joins.any() && !q.joins.any() && p.source == q.source && p.stored == q.stored &&
-           p.order == q.order && p.casts == q.casts && a.target_key == b.target_key &&
+           p.order == q.order && p.steps == q.steps && a.target_key == b.target_key &&
            a.file == b.file && a.source_ranks == b.source_ranks && a.target_ranks == b.target_ranks;
 }
 

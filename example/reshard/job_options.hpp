@@ -92,7 +92,7 @@ inline CLI::Option* add_renames(CLI::App& command, job_files& files) {
     return command
         .add_option_function<reshard::vector<std::string>>(
             "--rename", take,
-            "FROM=TO, with $LAYER_ID for a number, or ** once on each side for any text "
+            "FROM=TO, with $LAYER_ID for a number, or ** for any text, equally often on both sides "
             "('module.**=**'), or a .json file with an object of such pairs; the first that "
             "matches a key counts. Renames the keys of the source before --program sees them; "
             "with --reverse, the program's results")

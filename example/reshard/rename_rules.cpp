@@ -21,29 +21,7 @@ using namespace reshard;
 
 namespace {
 
-constexpr std::string_view anything = "**";
-
-/// The texts before and after the `**` in a name.
-struct name_around {
-    std::string_view before;
-    std::string_view after;
-};
-
-name_around around_anything(std::string_view name) {
-    std::size_t const index = name.find(anything);
-    return {name.substr(0, index), name.substr(index + anything.size())};
-}
-
-/// The new name of a key: the texts around `**` are replaced, the text between them stays.
-/// std::nullopt if the key does not match.
-std::optional<std::string> between(std::string_view key, name_around const& old,
-                                   name_around const& renamed) {
-    std::size_t const around = old.before.size() + old.after.size();
-    if (key.size() < around || !key.starts_with(old.before) || !key.ends_with(old.after))
-        return std::nullopt;
-    return detail::words(renamed.before, key.substr(old.before.size(), key.size() - around),
-                         renamed.after);
-}
+constexpr std::string_view any_text = "**";
 
 /// Whether a name contains `$` and a capital letter, like the beginning of `$LAYER_ID`.
 bool has_placeholder(std::string_view name) {
@@ -53,27 +31,21 @@ bool has_placeholder(std::string_view name) {
     return false;
 }
 
-bool has_anything_once(std::string_view name) {
-    std::size_t const index = name.find(anything);
-    return index != name.npos && name.find('*', index + anything.size()) == name.npos;
-}
-
-/// The names of the placeholders in two lists of segments.
-std::set<std::string_view> placeholders_of(reshard::vector<aoa::segment> const (&names)[2]) {
+/// The names of the placeholders in a name.
+std::set<std::string_view> placeholders_of(reshard::vector<aoa::segment> const& segments) {
     std::set<std::string_view> all;
-    for (auto const& segments : names)
-        for (aoa::segment const& segment : segments)
-            if (segment.kind == aoa::segment::kind_type::placeholder)
-                all.insert(segment.text);
+    for (aoa::segment const& segment : segments)
+        if (segment.kind == aoa::segment::kind_type::placeholder)
+            all.insert(segment.text);
     return all;
 }
 
-bool has_star(reshard::vector<aoa::segment> const& segments) {
-    return std::ranges::find(segments, aoa::segment::kind_type::star, &aoa::segment::kind) !=
-           segments.end();
+std::ptrdiff_t count_of(reshard::vector<aoa::segment> const& segments,
+                        aoa::segment::kind_type kind) {
+    return std::ranges::count(segments, kind, &aoa::segment::kind);
 }
 
-/// The segments of a name, or of a part of a name. Each is a text, a `*` or a placeholder.
+/// The segments of a name: texts, `*`, `**` and placeholders.
 reshard::vector<aoa::segment> segments_of(std::string_view written) {
     if (written.empty())
         return {};
@@ -82,11 +54,6 @@ reshard::vector<aoa::segment> segments_of(std::string_view written) {
     if (called.kind == aoa::name::kind_type::pattern)
         return code.pattern(called);
     return {{aoa::segment::kind_type::text, std::string(code.text(called))}};
-}
-
-/// The number that is added to a placeholder's value.
-index_t shift_of(aoa::segment const& placeholder, bool is_right) {
-    return placeholder.first - (is_right && placeholder.text == "LAYER_ID_OFFSET" ? 1 : 0);
 }
 
 /// Refuses a name that a statement cannot quote.
@@ -243,10 +210,8 @@ rename_rule::rename_rule(std::string from, std::string to)
     : from_(std::move(from)), to_(std::move(to)), is_optional_(from_.ends_with('?')) {
     if (is_optional_)
         from_.pop_back();
-    if (from_.find(anything) != from_.npos)
-        read_anything();
-    else if (from_.find_first_of("$*") != from_.npos)
-        read_numbers();
+    if (from_.find_first_of("$*") != from_.npos)
+        read_pattern();
     else if (to_.find('*') != to_.npos || has_placeholder(to_)) {
         problem_ = "the new name has * or a placeholder, but the old name has none: write it on "
                    "both sides, or on neither";
@@ -259,112 +224,31 @@ void rename_rule::check() const {
         fail(errc::usage, "--rename: '", from_, "' is to become '", to_, "'; ", problem_);
 }
 
-void rename_rule::read_anything() {
-    kind_ = kind_type::anything;
-    has_anything_ = true;
-    if (!has_anything_once(from_) || !has_anything_once(to_)) {
-        problem_ = "write ** once on each side, for the same text";
-        check();
-    }
-    if (has_placeholder(from_) || has_placeholder(to_))
-        read_numbers();
-}
-
-void rename_rule::read_numbers() {
-    bool has_stars = false;
-    for (std::size_t i = 0; i < 2; ++i) {
-        std::string const& name = i == 0 ? from_ : to_;
-        auto const around = has_anything_ ? around_anything(name) : name_around{name, {}};
-        sides_[i].segments[0] = segments_of(around.before);
-        sides_[i].segments[1] = segments_of(around.after);
-        for (auto const& segments : sides_[i].segments)
-            has_stars = has_stars || has_star(segments);
-    }
-    auto const placeholders = placeholders_of(sides_[0].segments);
-    if (has_stars)
-        problem_ = "write ** once on each side, for the same text, or $LAYER_ID for a number";
-    else if (placeholders != placeholders_of(sides_[1].segments))
+void rename_rule::read_pattern() {
+    using enum aoa::segment::kind_type;
+    has_anything_ = from_.find(any_text) != from_.npos;
+    sides_[0] = segments_of(from_);
+    sides_[1] = segments_of(to_);
+    auto const placeholders = placeholders_of(sides_[0]);
+    if (count_of(sides_[0], star) + count_of(sides_[1], star) > 0)
+        problem_ = "write ** for any text, equally often on both sides, or $LAYER_ID for a number";
+    else if (count_of(sides_[0], anything) != count_of(sides_[1], anything))
+        problem_ = "write ** equally often on both sides, for the same texts";
+    else if (placeholders != placeholders_of(sides_[1]))
         problem_ = "both sides need the same placeholders";
-    else if (!placeholders.empty())
-        make_patterns();
-}
-
-void rename_rule::make_patterns() {
-    for (side& element : sides_)
-        for (std::size_t i = 0; i < 2; ++i) {
-            std::size_t count = 0;
-            try {
-                element.patterns[i] =
-                    aoa::detail::make_key_pattern(element.segments[i], [&](aoa::segment const&) {
-                        return std::optional(count++);
-                    });
-            } catch (aoa::statement_error const& thrown) {
-                problem_ = thrown.message;
-                return;
-            }
-        }
-    kind_ = kind_type::numbers;
+    else
+        is_pattern_ = has_anything_ || !placeholders.empty();
+    if (has_anything_)
+        check();
 }
 
 std::optional<std::string> rename_rule::convert(std::string_view key, bool is_undone) const {
     std::string const &from = is_undone ? to_ : from_, &to = is_undone ? from_ : to_;
-    if (kind_ == kind_type::anything)
-        return between(key, around_anything(from), around_anything(to));
-    if (key == from)
+    if (!has_anything_ && key == from)
         return to;
-    return kind_ == kind_type::numbers ? convert_numbers(key, is_undone) : std::nullopt;
-}
-
-std::optional<std::string_view> rename_rule::match(side const& names, std::string_view key,
-                                                   reshard::vector<index_t>& numbers) const {
-    auto const& [before, after] = names.patterns;
-    numbers.resize(before.captures + after.captures);
-    auto const of_before = std::span(numbers).first(before.captures);
-    if (!has_anything_)
-        return aoa::detail::match(before, key, of_before) ? std::optional(std::string_view())
-                                                          : std::nullopt;
-    if (!key.starts_with(before.pieces.front().text) || !key.ends_with(after.pieces.back().text))
-        return std::nullopt;
-    std::size_t begin = key.size(); // takes all digits of a number before **
-    while (!aoa::detail::match(before, key.substr(0, begin), of_before))
-        if (begin-- == 0)
-            return std::nullopt;
-    std::size_t end = begin;
-    while (!aoa::detail::match(after, key.substr(end), std::span(numbers).last(after.captures)))
-        if (++end > key.size())
-            return std::nullopt;
-    return key.substr(begin, end - begin);
-}
-
-std::optional<std::string> rename_rule::convert_numbers(std::string_view key,
-                                                        bool is_undone) const {
-    reshard::vector<index_t> numbers;
-    auto const between = match(sides_[is_undone], key, numbers);
-    if (!between)
-        return std::nullopt;
-    std::map<std::string_view, index_t> values;
-    auto number = numbers.begin();
-    for (auto const& segments : sides_[is_undone].segments)
-        for (aoa::segment const& segment : segments)
-            if (segment.kind == aoa::segment::kind_type::placeholder) {
-                index_t const value = *number++ - shift_of(segment, is_undone);
-                if (values.emplace(segment.text, value).first->second != value)
-                    return std::nullopt;
-            }
-    std::string name;
-    for (auto const& segments : sides_[!is_undone].segments) {
-        for (aoa::segment const& segment : segments) {
-            bool const is_text = segment.kind == aoa::segment::kind_type::text;
-            index_t const value =
-                is_text ? 0 : values[segment.text] + shift_of(segment, !is_undone);
-            if (value < 0)
-                return std::nullopt;
-            name += is_text ? segment.text : std::to_string(value);
-        }
-        if (&segments == sides_[!is_undone].segments)
-            name += *between;
-    }
-    return name;
+    auto const match =
+        is_pattern_ ? aoa::detail::match_name(sides_[is_undone], key, is_undone) : std::nullopt;
+    return match ? aoa::detail::fill_name(sides_[!is_undone], *match, !is_undone) : std::nullopt;
 }
 
 std::optional<std::string> rename_rule::rename(std::string_view key) const {

@@ -26,10 +26,10 @@ using rename_pair = std::pair<std::string, std::string>;
 using key_set = std::set<std::string, std::less<>>;
 
 /// A rule `FROM=TO`. FROM is a name, or a pattern with `**` or with placeholders such as
-/// `$LAYER_ID`.
+/// `$LAYER_ID`, as in programs.
 class rename_rule {
 public:
-    /// \throws error with errc::usage if `**` does not occur once on each side
+    /// \throws error with errc::usage if `**` does not occur equally often on both sides
     rename_rule(std::string from, std::string to);
 
     std::string const& from() const { return from_; }
@@ -42,7 +42,7 @@ public:
     std::optional<std::string> undo(std::string_view name) const;
 
     /// Whether the rule is for a single key.
-    bool is_exact() const { return kind_ == kind_type::exact; }
+    bool is_exact() const { return !is_pattern_; }
 
     /// Whether the rule has `**`.
     bool has_anything() const { return has_anything_; }
@@ -57,33 +57,16 @@ public:
     bool is_optional() const { return is_optional_; }
 
 private:
-    enum class kind_type { exact, anything, numbers };
-
-    void read_anything();
-    void read_numbers();
-    void make_patterns();
+    void read_pattern();
     std::optional<std::string> convert(std::string_view key, bool is_undone) const;
-    std::optional<std::string> convert_numbers(std::string_view key, bool is_undone) const;
-
-    /// One side of a rule with placeholders: the name before `**` (or the full name) and the name
-    /// after it, each with its pattern.
-    struct side {
-        reshard::vector<reshard::aoa::segment> segments[2];
-        reshard::aoa::detail::key_pattern patterns[2];
-    };
-
-    /// The text of a key at `**`; fills `numbers` from the names around it. std::nullopt without a
-    /// match.
-    std::optional<std::string_view> match(side const& names, std::string_view key,
-                                          reshard::vector<reshard::index_t>& numbers) const;
 
     std::string from_;
     std::string to_;
-    kind_type kind_ = kind_type::exact;
     bool is_optional_ = false;
     std::string problem_; ///< why the rule is not a valid pattern, or empty
+    bool is_pattern_ = false;
     bool has_anything_ = false;
-    side sides_[2]; ///< for a rule with placeholders: the old name and the new name
+    reshard::vector<reshard::aoa::segment> sides_[2]; ///< of a pattern: the old name, the new name
 };
 
 /// All renames of a command. For each key, the first matching rule applies.

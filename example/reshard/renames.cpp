@@ -49,11 +49,6 @@ struct cast_pattern {
     std::optional<data_type> dtype; ///< std::nullopt: keeps its type
 };
 
-bool is_floating(data_type dtype) {
-    return dtype != data_type::boolean && name(dtype).find("int") == std::string_view::npos &&
-           !detail::is_complex(dtype);
-}
-
 /// \pre `complaint_about_cast(text)` is empty
 cast_pattern cast_of(std::string const& text) {
     std::size_t const sign = text.rfind('=');
@@ -63,9 +58,9 @@ cast_pattern cast_of(std::string const& text) {
 
 /// True if the cast can apply to a tensor: both types are floating point, or both are complex.
 bool is_meant(cast_pattern const& cast, data_type dtype) {
-    return !cast.dtype                       ? is_floating(dtype) || detail::is_complex(dtype)
+    return !cast.dtype ? detail::is_floating(dtype) || detail::is_complex(dtype)
            : detail::is_complex(*cast.dtype) ? detail::is_complex(dtype)
-                                             : is_floating(dtype);
+                                             : detail::is_floating(dtype);
 }
 
 /// The last matching cast that can apply to a tensor, or null.
@@ -102,7 +97,7 @@ bool keeps_type(std::string const& key, cast_pattern const& cast, catalog const&
 /// Refuses a pattern that applies to no tensor.
 [[noreturn]] void refuse_missed(cast_pattern& cast, catalog const& yielded) {
     for (catalog_entry const& entry : yielded)
-        if (cast.dtype && (is_floating(entry.dtype) || detail::is_complex(entry.dtype)) &&
+        if (cast.dtype && (detail::is_floating(entry.dtype) || detail::is_complex(entry.dtype)) &&
             cast.pattern.matches(entry.key))
             fail(errc::unsupported, "--cast: '", entry.key, "' is of ", name(entry.dtype),
                  ", and cannot be cast to ", name(*cast.dtype),
@@ -215,7 +210,7 @@ std::string complaint_about_cast(std::string const& text) {
     bool const is_pair = sign != text.npos && sign > 0;
     std::string const to = is_pair ? text.substr(sign + 1) : "";
     auto const dtype = data_type_from_name(to);
-    return to == no_cast || (dtype && (is_floating(*dtype) || detail::is_complex(*dtype)) &&
+    return to == no_cast || (dtype && (detail::is_floating(*dtype) || detail::is_complex(*dtype)) &&
                              bits(*dtype) >= 16)
                ? ""
                : "'" + text +

@@ -51,6 +51,7 @@ std::map<std::string, std::string> const extensions = {
     {"e0090", "an uneven concat that runs backwards: its operands say the sizes"},
     {"e0119", "a permutation and a cast: several attributes"},
     {"e0127", "a cast from uint8"},
+    {"e0144", "scale=2: arithmetic"},
     {"e0197", "a concat with a cast: several attributes"},
     {"e0201", "a permutation and a cast: several attributes"},
     {"e0207", "a cast to float8_e4m3fn"},

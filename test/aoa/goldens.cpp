@@ -142,8 +142,12 @@ std::string piece_text(mapping const& map, piece const& part) {
         text += " read as " + to_string(part.order.undo(part.extent));
     if (part.order != permutation::identity(part.extent.size()))
         text += " order " + to_string(axes_of(part.order, part.extent.size()));
-    for (data_type const step : part.casts.steps())
-        text += " as " + std::string(reshard::name(step));
+    for (chain_step const& step : part.steps.steps())
+        text += (step.computes == chain_step::operation::none ? ""
+                 : step.computes == chain_step::operation::add
+                     ? " plus " + shortest_text(step.operand)
+                     : " times " + shortest_text(step.operand)) +
+                " as " + std::string(reshard::name(step.dtype));
     return text + '\n';
 }
 

@@ -222,7 +222,8 @@ piece piece_of(mapping const& map, json::value const& entry) {
             if (text.starts_with('['))
                 order = permuted(order, numbers(json::parse(text)));
             else
-                piece.casts.values[piece.casts.count++] = data_type_from_name(text).value();
+                piece.steps = reshard::detail::appended(piece.steps, piece.stored,
+                                                        {data_type_from_name(text).value()});
         }
     piece.order = permutation::of(order, order.size());
     index_vector const source_shape = numbers(list[4]);

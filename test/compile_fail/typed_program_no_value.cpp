@@ -1,4 +1,4 @@
-// expect: errc::syntax, .*in_statement<1>, .*at_column<16>.*: expected an integer or a quoted string
+// expect: errc::syntax, .*in_statement<1>, .*at_column<16>.*: expected a number or a quoted string
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/aoa/typed_program.hpp>

@@ -206,7 +206,7 @@ void rules(reshard::mpi_group const& group) {
                                       {reshard::key_pattern("out.weight"), 1}}};
     auto const shards =
         apply(layer, tensors, reshard::axis_share(ranks, rank, "tp", 0));
-    check_rules(group, layer, tensors, shards);
+    check(group, layer, tensors, shards);
     // [/rules]
     expect(shards.shards[0].global_shape ==
                reshard::index_vector{3 * n * group.size(), n},

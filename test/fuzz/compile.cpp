@@ -28,7 +28,7 @@ void check_output(mapping const& map, mapping_index const& index, mapping_output
     index_t elements = 0;
     index.for_each_piece(output, whole(output.value.shape), [&](piece const& part) {
         elements += element_count(part.extent);
-        require(result(part.stored, part.casts) == output.value.dtype);
+        require(result(part.stored, part.steps) == output.value.dtype);
         if (part.source == zero_source)
             return;
         require(part.source < map.sources().size());

@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does) {
     test::tally sum;
     usage used;
     for (std::uint64_t seed = 0; seed < 5 * test::program_count; ++seed) {
-        oracle::scenario const scenario = oracle::generator(seed).make();
+        oracle::scenario const scenario = oracle::generator(seed, 0, true).make();
         BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
             test::experiment experiment(scenario);
             experiment.run(test::mapping_of(scenario));

@@ -24,7 +24,7 @@ struct stages {
         {"w" + std::to_string(world.rank()), data_type::f32, {2}}};
 
     void check(shard_rules const& layer) const {
-        check_rules(world, layer, tensors, apply(layer, tensors, {0, 0, 1}));
+        reshard::check(world, layer, tensors, apply(layer, tensors, {0, 0, 1}));
     }
 };
 
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_rules_are_told_so) {
         layer.rules[0].axis.reset();
     BOOST_CHECK_EXCEPTION(
         stages.check(layer), error,
-        says(errc::ranks_disagree, "rank 0 runs check_rules and rank " +
+        says(errc::ranks_disagree, "rank 0 runs check of shard rules and rank " +
                                        std::to_string(stages.world.size() - 1) +
                                        " runs it with a different program or different options; "
                                        "every rank must make the same call"));

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does_on_any_number_of_ranks) {
     boost::mpi::communicator const world;
     test::tally tally;
     for (std::uint64_t seed = 0; seed < test::program_count; seed += stride()) {
-        oracle::scenario const scenario = oracle::generator(seed, world.size()).make();
+        oracle::scenario const scenario = oracle::generator(seed, world.size(), true).make();
         BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
             rank_experiment experiment(scenario, world.rank());
             // Every other program finds its sources in a directory; of the others, every other one
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
         mixed_memory memory(arena.resource());
         for (std::uint64_t seed = static_cast<std::uint64_t>(per_node); seed < test::program_count;
              seed += 16 * stride()) {
-            oracle::scenario const scenario = oracle::generator(seed, world.size()).make();
+            oracle::scenario const scenario = oracle::generator(seed, world.size(), true).make();
             BOOST_TEST_CONTEXT("seed " << seed << ", " << per_node << ":\n" << scenario.text) {
                 rank_experiment experiment(scenario, world.rank(), &memory);
                 experiment.run_with(
@@ -189,7 +189,7 @@ void compare_on_node(node_exchange exchange) {
         std::optional<test::ranks_per_node_variable> per_node;
         if (seed % 3 != 0)
             per_node.emplace(std::to_string(1 + seed % 3));
-        oracle::scenario const scenario = oracle::generator(seed, world.size()).make();
+        oracle::scenario const scenario = oracle::generator(seed, world.size(), true).make();
         BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
             rank_experiment experiment(scenario, world.rank());
             experiment.run_with(
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(relayed_programs_do_what_the_oracle_does) {
     for (std::uint64_t seed = 0; seed < test::program_count; seed += 3 * stride()) {
         bool const has_arena = seed % 4 == 3;
         mixed_memory memory(has_arena ? arena.resource() : std::pmr::get_default_resource());
-        oracle::scenario const scenario = oracle::generator(seed, world.size()).make();
+        oracle::scenario const scenario = oracle::generator(seed, world.size(), true).make();
         BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
             rank_experiment experiment(scenario, world.rank(), &memory);
             shared_arena const* const used = has_arena ? &arena : nullptr;

@@ -72,6 +72,8 @@ public:
     random_numbers random;
     scenario made;
     bool is_deep = false;                      ///< it is to have a chain of many operations
+    bool may_compute = false;                  ///< it may still add or multiply
+    std::set<std::string> filled;              ///< names of tensors that may have zeros of a resize
     std::map<std::string, variable> variables; ///< by name as it is written
     names sources;                             ///< in the order in which they came
     std::map<std::string, std::pair<numbers, std::string>> source_facts; ///< shape and data type
@@ -178,6 +180,8 @@ public:
             from.is_used = true;
             result.depth = std::max(result.depth, from.depth + operations);
             result.roots.insert(from.roots.begin(), from.roots.end());
+            if (filled.contains(source))
+                filled.insert(name);
         }
         variables[name] = std::move(result);
     }

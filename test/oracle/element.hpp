@@ -3,6 +3,7 @@
 #ifndef RESHARD_TEST_ORACLE_ELEMENT_HPP
 #define RESHARD_TEST_ORACLE_ELEMENT_HPP
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -61,10 +62,15 @@ inline std::size_t bytes_of(std::string const& dtype) {
     throw std::logic_error("the oracle does not know the data type " + dtype);
 }
 
-/// The integer of the type that is nearest to `value`; the even one if two are equally near.
+/// The integer of the type that is nearest to `value`; the even one if two are equally near. Beyond
+/// an integer type, its bound.
 inline std::int64_t nearest(std::string const& dtype, std::int64_t value) {
     auto const size = static_cast<std::uint64_t>(value < 0 ? -value : value);
     int const dropped = static_cast<int>(std::bit_width(size)) - digits_of(dtype);
+    if (int const integer = integer_digits_of(dtype); integer > 0 && integer < 63) {
+        std::int64_t const most = (std::int64_t{1} << integer) - 1;
+        return std::clamp(value, dtype == "uint8" ? 0 : -most - 1, most);
+    }
     if (digits_of(dtype) == 0 || dropped <= 0)
         return value;
     std::uint64_t const unit = std::uint64_t{1} << dropped;

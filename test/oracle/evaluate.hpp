@@ -182,6 +182,16 @@ private:
         return result;
     }
 
+    /// Adds or multiplies by an integer. What the type of the computation holds is not rounded; if
+    /// no arithmetic and no cast follows, the program says the type once more.
+    static void compute(aoa::attribute const& attribute, array& value) {
+        std::int64_t const operand = std::get<std::int64_t>(attribute.value);
+        std::string const type = value.dtype == "float64" ? "float64" : "float32";
+        for (std::int64_t& element : value.values)
+            element =
+                nearest(type, attribute.word == "add" ? element + operand : element * operand);
+    }
+
     /// Permutations, slices and casts, in the order in which they are written.
     array changed(aoa::statement const& statement, array value) const {
         for (aoa::attribute const& attribute : program_.attributes(statement)) {
@@ -194,6 +204,8 @@ private:
                 value = reshaped(value, entries_in(std::get<std::string>(attribute.value)));
             } else if (attribute.word == "resize") {
                 value = resized(value, entries_in(std::get<std::string>(attribute.value)));
+            } else if (attribute.word == "add" || attribute.word == "scale") {
+                compute(attribute, value);
             } else if (attribute.word == "dtype" || attribute.word == "dst_dtype") {
                 value.dtype = std::get<std::string>(attribute.value);
                 for (std::int64_t& element : value.values)

@@ -24,8 +24,9 @@ namespace reshard::oracle {
 class generator {
 public:
     /// `ranks`: of both sides; 0: a random number for each. The text does not depend on it.
-    explicit generator(std::uint64_t seed, std::int64_t ranks = 0)
+    explicit generator(std::uint64_t seed, std::int64_t ranks = 0, bool may_compute = false)
         : program_(seed * 0x2545f4914f6cdd1du + 17) {
+        program_.may_compute = may_compute;
         program_.made.source_ranks = program_.random.between(1, 8);
         program_.made.target_ranks = program_.random.between(1, 8);
         if (ranks > 0)

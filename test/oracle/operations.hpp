@@ -4,6 +4,7 @@
 #define RESHARD_TEST_ORACLE_OPERATIONS_HPP
 
 #include "draft.hpp"
+#include "element.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -155,6 +156,25 @@ inline std::string reshape(draft& program, change_text& change) {
     return ", reshape=\"[" + text + "]\"";
 }
 
+/// Adds an integer or doubles, once in a program, so that no result and no chain of steps is too
+/// large; returns the text after the statement. The data type is written at the end, where the only
+/// rounding is.
+inline std::string compute(draft& program, change_text& change) {
+    bool const may = program.may_compute && digits_of(change.now.dtype) > 0 &&
+                     !program.filled.contains(change.to) && program.random.chance(60);
+    if (!may)
+        return {};
+    program.may_compute = false;
+    program.made.only_text = true; // a step has no word for it
+    program.use(operation::compute);
+    std::string const text = program.random.chance(70)
+                                 ? ", add=" + std::to_string(program.random.between(-9, 9))
+                                 : std::string(", scale=2");
+    if (change.now.dtype != "float64" && program.random.chance(50))
+        change.now.dtype = program.random.pick(names{"float32", "bfloat16", "float16"});
+    return text + ", dtype='" + change.now.dtype + "'";
+}
+
 /// Permutes, casts, transposes, slices, reshapes, resizes, or several of that in one statement.
 inline std::string change(draft& program, std::string const& from) {
     change_text text{from, result_name(program, from), program.variables.at(from), {}};
@@ -175,6 +195,11 @@ inline std::string change(draft& program, std::string const& from) {
         attributes += permute(program, text);
     if (below == 5 && program.random.chance(30))
         attributes += slice(program, text);
+    if (attributes.find("resize") != attributes.npos || program.filled.contains(from))
+        program.filled.insert(text.to);
+    else
+        program.filled.erase(text.to);
+    attributes += compute(program, text);
     for (std::size_t i = 0; i < text.steps.size(); ++i) {
         text.steps[i].left = {i == 0 ? from : text.to};
         program.log(text.steps[i]);

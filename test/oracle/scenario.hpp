@@ -41,13 +41,14 @@ enum class operation {
     fused_qkv,
     fused_qkv_old,
     fused_ffn,
+    compute,
 };
 
-inline constexpr std::array<char const*, 23> operation_names{
+inline constexpr std::array<char const*, 24> operation_names{
     "rename",    "identity",  "concat",    "split",         "sized split", "permute",
     "cast",      "src_dtype", "slice",     "resize",        "reshape",     "add",
     "remove",    "^T",        "array",     "star",          "$LAYER_ID",   "$EXPERT_ID",
-    "$ of made", "$NAME + k", "fused_qkv", "fused_qkv_old", "fused_ffn"};
+    "$ of made", "$NAME + k", "fused_qkv", "fused_qkv_old", "fused_ffn",   "add, scale"};
 
 /// The effect of a statement, without the language: names are keys, and macros are written out.
 struct step {

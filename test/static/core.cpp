@@ -1,12 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/core/box.hpp>
-#include <reshard/core/cast_chain.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/digest.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/permutation.hpp>
+#include <reshard/core/step_chain.hpp>
 #include <reshard/layout/typed.hpp>
 
 #include <complex>
@@ -48,7 +48,7 @@ static_assert(constant<then({}, data_type::f32, data_type::bf16)>::value.count =
 // Sizes that plans count on.
 static_assert(sizeof(index_vector) == 72);
 static_assert(sizeof(box) == 144);
-static_assert(sizeof(cast_chain) == 16);
+static_assert(sizeof(step_chain) == 16);
 static_assert(sizeof(permutation) == 4);
 
 // The algebra of boxes.

@@ -3,6 +3,7 @@
 #include <reshard/expr/algebra.hpp>
 #include <reshard/expr/typed_expression.hpp>
 
+#include <ratio>
 #include <string_view>
 
 // The algebra in constant expressions; compiling is the test.
@@ -33,7 +34,7 @@ static_assert(permute(w({2, 3, 4}), {2, 0, 1}).shape == index_vector{4, 2, 3});
 
 // f32 -> bf16 -> f32 rounds, f32 -> f64 -> f32 does not.
 static_assert(cast(cast(w({2}), data_type::f64), data_type::f32) == w({2}));
-static_assert(cast(cast(w({2}), data_type::bf16), data_type::f32).pieces[0].casts.count == 2);
+static_assert(cast(cast(w({2}), data_type::bf16), data_type::f32).pieces[0].steps.count == 2);
 
 // The lower right corner of a matrix is a box of it; padding and cropping gives the matrix back.
 static_assert(slice(w({4, 6}), {{2}, {3}}).pieces[0].source_box() == box{{2, 3}, {2, 3}});
@@ -102,6 +103,14 @@ static_assert([] {
     using all = typed::concat<0, typed::resize<corner, index_vector{2, 8}>,
                               typed::zeros<float, index_vector{1, 8}>>;
     return all::value(source_of) == concat({resize(cut, {2, 8}), zeros({1, 8}, data_type::f32)}, 0);
+}());
+
+static_assert([] {
+    using half_plus_one =
+        typed::shifted<typed::scaled<q, std::ratio<1, 2>>, std::ratio<1>, bfloat16>;
+    static_assert(half_plus_one::dtype == data_type::bf16 && half_plus_one::shape == q::shape);
+    return half_plus_one::value(source_of) ==
+           shifted(scaled(source_of("q"), .5), 1, data_type::bf16);
 }());
 
 } // namespace typed_algebra

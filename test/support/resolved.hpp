@@ -18,7 +18,7 @@ using namespace reshard::detail;
 struct resolved_transfer {
     transfer numbers; ///< without its places in the plan
     cut geometry;
-    cast_chain chain;
+    step_chain chain;
 
     bool operator==(resolved_transfer const&) const = default;
 };

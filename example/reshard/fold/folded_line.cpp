@@ -21,7 +21,9 @@ std::string text_of(aoa::attribute const& attribute) {
     if (auto const* const number = std::get_if<index_t>(&attribute.value))
         text += "=" + std::to_string(*number);
     if (auto const* const value = std::get_if<std::string>(&attribute.value))
-        text += std::string("=") + attribute.quote + *value + attribute.quote;
+        text += attribute.is_quoted()
+                    ? std::string("=") + attribute.quote + *value + attribute.quote
+                    : "=" + *value;
     return text;
 }
 

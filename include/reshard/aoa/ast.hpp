@@ -8,6 +8,7 @@
 #include <reshard/core/vector.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,14 +38,18 @@ struct segment {
     enum class kind_type : std::uint8_t {
         text,        ///< the text itself
         star,        ///< `*`: all existing numbers, each of one or more digits
-        placeholder, ///< `$LAYER_ID` or another `$NAME`, optionally with `+ k` or `- k`
+        placeholder, ///< `$LAYER_ID` or another `$NAME`, optionally with `+ k` or `- k`; or
+                     ///< `${2*N + 1}`
         array,       ///< `[a:b]`: the numbers from a to b - 1 after `_`
+        anything,    ///< `**`: any text, also an empty one
     };
 
     kind_type kind = kind_type::text;
-    std::string text;  ///< the text, or the placeholder's name without `$`
-    index_t first = 0; ///< for an array: `a`; for a placeholder: the shift of its number
-    index_t last = 0;  ///< for an array: `b`
+    std::string text;    ///< the text, or the placeholder's name without `$`
+    index_t first = 0;   ///< for an array: `a`; for a placeholder: the shift of its number
+    index_t last = 0;    ///< for an array: `b`
+    index_t factor = 1;  ///< for a placeholder: its number is multiplied by that,
+    index_t divisor = 1; ///< and divided by that, which must leave no remainder, before the shift
 
     bool operator==(segment const&) const = default;
 };
@@ -69,9 +74,17 @@ struct attribute {
     using value_type = std::variant<std::monostate, index_t, std::string>;
 
     std::string word;
-    value_type value;
-    char quote = '"'; ///< the quotes around a text
+    value_type value; ///< a number that is not an integer is the text as it was written
+    char quote = '"'; ///< the quotes around a text; 0 for a number
     text_span where;
+
+    /// Whether the value is a text in quotes.
+    bool is_quoted() const { return std::holds_alternative<std::string>(value) && quote != 0; }
+
+    /// The value as a number; std::nullopt for a text in quotes, and without a value.
+    ///
+    /// \post an infinity if the number exceeds f64
+    std::optional<double> number() const;
 
     /// Compares content; position and quotes do not count.
     bool operator==(attribute const& other_attribute) const {

@@ -2,6 +2,7 @@
 
 // Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/check.hpp>
+#include <reshard/aoa/words.hpp>
 #include <reshard/core/vector.hpp>
 
 #ifndef RESHARD_AOA_DATA_LOSS_HPP
@@ -89,7 +90,7 @@ public:
         if (lost.type == loss::kind::removed)
             place(result, removal_of(lost.key));
         else if (lost.type == loss::kind::rounded)
-            place(result, rounding_of(lost.key, *lost.dtype));
+            place(result, rounding_of(lost.key, *lost.step));
         else if (dropped_value const* const value = dropped_of(lost)) {
             result.where = value->where;
             result.origin = value->origin;
@@ -141,15 +142,18 @@ private:
         return match == removals_.end() ? none : match->second;
     }
 
-    std::uint32_t rounding_of(std::string_view key, data_type dtype) {
-        auto const [position, is_new] = roundings_.try_emplace(dtype);
+    std::uint32_t rounding_of(std::string_view key, chain_step const& step) {
+        bool const computes = step.computes != chain_step::operation::none;
+        auto const [position, is_new] = roundings_.try_emplace({step.dtype, computes});
         if (is_new)
             position->second.emplace(code_, chain(), [&](statement const& statement) {
                 return std::ranges::any_of(
                     code_.attributes(statement), [&](attribute const& each_one) {
                         auto const* const text = std::get_if<std::string>(&each_one.value);
+                        if (computes)
+                            return is_arithmetic(each_one.word);
                         return (each_one.word == "dtype" || each_one.word == "dst_dtype") && text &&
-                               *text == reshard::name(dtype);
+                               *text == reshard::name(step.dtype);
                     });
             });
         return position->second->of(key);
@@ -179,7 +183,7 @@ private:
     /// these elements.
     std::unordered_map<key_id, vector<std::pair<std::size_t, box>>> dropped_;
     std::unordered_map<std::string_view, std::uint32_t> removals_;
-    std::map<data_type, std::optional<downstream>> roundings_;
+    std::map<std::pair<data_type, bool>, std::optional<downstream>> roundings_;
     std::optional<downstream> cuts_;
     std::optional<name_chain> chain_;
 };

@@ -41,7 +41,7 @@ struct written_statement {
 
 } // namespace reshard::aoa::syntax
 
-BOOST_FUSION_ADAPT_STRUCT(reshard::aoa::segment, first, last)
+BOOST_FUSION_ADAPT_STRUCT(reshard::aoa::segment, first, last) // of an array
 BOOST_FUSION_ADAPT_STRUCT(reshard::aoa::syntax::written_statement, left, right, attributes)
 
 namespace reshard::aoa::syntax {
@@ -93,6 +93,20 @@ inline auto const add_to_number = [](auto& context) {
 inline auto const take_from_number = [](auto& context) {
     x3::_val(context).first = -x3::_attr(context);
 };
+inline auto const multiply_number = [](auto& context) {
+    x3::_val(context).factor = x3::_attr(context);
+    x3::_pass(context) = x3::_attr(context) > 0;
+};
+inline auto const divide_number = [](auto& context) {
+    x3::_val(context).divisor = x3::_attr(context);
+    x3::_pass(context) = x3::_attr(context) > 0;
+};
+inline auto const set_anything = [](auto& context) {
+    x3::_val(context).kind = segment::kind_type::anything;
+};
+inline auto const set_segment = [](auto& context) {
+    x3::_val(context) = std::move(x3::_attr(context));
+};
 inline auto const set_star = [](auto& context) {
     x3::_val(context).kind = segment::kind_type::star;
 };
@@ -105,6 +119,10 @@ inline auto const set_word = [](auto& context) {
     x3::_val(context).word.assign(x3::_attr(context).begin(), x3::_attr(context).end());
 };
 inline auto const set_number = [](auto& context) { x3::_val(context).value = x3::_attr(context); };
+inline auto const set_real = [](auto& context) {
+    x3::_val(context).quote = 0;
+    x3::_val(context).value = std::string(x3::_attr(context).begin(), x3::_attr(context).end());
+};
 inline auto const set_value = [](auto& context) {
     std::string text(x3::_attr(context).begin(), x3::_attr(context).end());
     x3::_val(context).quote = text.front();
@@ -138,6 +156,7 @@ using rule = x3::rule<Tag, Tree>;
 inline rule<struct blank_tag> const blank = "a blank";
 inline rule<struct newline_tag> const newline = "a new line";
 inline rule<struct number_tag, index_t> const number = "an integer";
+inline rule<struct real_tag> const real = "a number with a fraction or an exponent";
 inline rule<struct bound_tag, index_t> const bound = "a number";
 inline rule<struct colon_tag> const colon = "':'";
 inline rule<struct closing_tag> const closing = "']'";
@@ -147,6 +166,8 @@ inline rule<struct arrow_tag> const arrow = "'->'";
 inline rule<struct comma_tag> const comma = "','";
 inline rule<struct mark_tag> const mark = "'^T'";
 inline rule<struct placeholder_tag, segment> const placeholder = "a placeholder";
+inline rule<struct formula_tag, segment> const formula = "a number, as in ${2*N + 1}";
+inline rule<struct anything_tag, segment> const anything = "'**'";
 inline rule<struct star_tag, segment> const star = "'*'";
 inline rule<struct plain_tag, segment> const plain = "a name";
 inline rule<struct verbatim_tag, segment> const verbatim = "a quoted name";
@@ -154,7 +175,7 @@ inline rule<struct quoted_tag, segment> const quoted = "a quoted name";
 inline rule<struct array_rule, segment> const array = "an array";
 inline rule<struct reserved_tag> const reserved = "a reserved word";
 inline rule<struct macro_tag, attribute> const macro_word = "a macro";
-inline rule<struct value_ahead_tag> const value_ahead = "an integer or a quoted string";
+inline rule<struct value_ahead_tag> const value_ahead = "a number or a quoted string";
 inline rule<struct assignment_tag, attribute> const assignment = "a word and its value";
 inline rule<struct ahead_tag> const attribute_ahead = "an attribute";
 inline rule<struct attribute_rule, attribute> const one_attribute = "an attribute, as in axis=0";
@@ -189,6 +210,10 @@ inline auto const blank_def = x3::char_(" \t") | ('#' >> *~x3::char_("\r\n\v"));
 inline auto const newline_def = x3::eol;
 inline auto const between = newline | x3::lit(detail::between_statements);
 inline auto const number_def = &value_start >> x3::int64;
+inline auto const digits = +x3::char_("0-9");
+inline auto const exponent = x3::char_("eE") >> -x3::char_("-+") >> digits;
+inline auto const real_def = -x3::lit('-') >> digits >>
+                             (('.' >> *x3::char_("0-9") >> -exponent) | exponent);
 inline auto const bound_def = x3::uint_parser<index_t>{};
 inline auto const colon_def = ':' >> *newline;
 inline auto const closing_def = *newline >> ']';
@@ -201,27 +226,37 @@ inline auto const mark_def = x3::lexeme["^T" >> !word_char];
 inline auto const placeholder_def =
     x3::lexeme['$' >> x3::raw[any_placeholder][set_placeholder] >>
                -((blanks >> '+' >> blanks >> shift[add_to_number]) |
-                 (blanks >> '-' >> blanks >> shift[take_from_number]))];
+                 (blanks >> '-' >> blanks >> shift[take_from_number]))] |
+    x3::lexeme["${" >> formula[set_segment]];
+inline auto const formula_name = x3::lexeme[x3::raw[any_placeholder][set_placeholder]];
+inline auto const formula_def = x3::skip(
+    x3::char_(" \t"))[((shift[multiply_number] >> '*' >> formula_name) |
+                       (formula_name >> -('*' >> shift[multiply_number]))) >>
+                      -('/' >> shift[divide_number]) >>
+                      -(('+' >> shift[add_to_number]) | ('-' >> shift[take_from_number])) >> '}'];
+inline auto const anything_def = x3::lit("**")[set_anything];
 inline auto const star_def = x3::lit('*')[set_star];
 inline auto const plain_def = x3::lexeme[x3::raw[+text_char][set_text]];
 inline auto const verbatim_def = x3::raw[+~x3::char_("'\r\n\v")][set_text];
 inline auto const quoted_def = x3::raw[+(~x3::char_("\"*\r\n\v") - placeholder)][set_text];
 inline auto const array_def = ('[' >> *newline) > bound > colon > bound > closing;
 inline auto const name_body_def =
-    (x3::lexeme[(x3::lit('"')[set_quoted] >> +(star[add_segment] | placeholder[add_segment] |
-                                               quoted[add_segment])) > double_quote] |
+    (x3::lexeme[(x3::lit('"')[set_quoted] >> +(anything[add_segment] | star[add_segment] |
+                                               placeholder[add_segment] | quoted[add_segment])) >
+                double_quote] |
      x3::lexeme[(x3::lit('\'')[set_quoted] >> verbatim[add_segment]) > single_quote] |
      (!reserved >> &(x3::char_("a-zA-Z_*") | placeholder) >>
-      x3::lexeme[+(plain[add_segment] | star[add_segment] | placeholder[add_segment])])) >>
+      x3::lexeme[+(plain[add_segment] | anything[add_segment] | star[add_segment] |
+                   placeholder[add_segment])])) >>
     -array[add_segment] >> x3::no_skip[-mark[set_transposed]];
 inline auto const one_name_def = name_body; // a separate rule, so that one_name gets its position
 inline auto const next_name_def = one_name;
 
 inline auto const reserved_def = word[only_reserved];
 inline auto const macro_word_def = word[only_macro];
-inline auto const value_ahead_def = &(number | quoted_text);
+inline auto const value_ahead_def = &(x3::lexeme[real] | number | quoted_text);
 inline auto const assignment_def = (word[set_word] >> '=') > value_ahead >
-                                   (number[set_number] |
+                                   (x3::lexeme[x3::raw[real][set_real]] | number[set_number] |
                                     x3::lexeme[x3::raw[quoted_text][set_value]]);
 inline auto const attribute_ahead_def = macro_word | (word >> '=');
 inline auto const one_attribute_def = macro_word | assignment;
@@ -236,11 +271,12 @@ inline auto const end_of_program_def = x3::eoi;
 inline auto const whole_program_def =
     (*between >> *(one_statement > end_of_statement)) > end_of_program;
 
-BOOST_SPIRIT_DEFINE(blank, newline, number, bound, colon, closing, double_quote, single_quote,
-                    arrow, comma, mark, placeholder, star, plain, verbatim, quoted, array,
-                    name_body, one_name, next_name, reserved, macro_word, value_ahead, assignment,
-                    attribute_ahead, one_attribute, left, right, attributes, one_statement, joined,
-                    end_of_statement, end_of_program, whole_program)
+BOOST_SPIRIT_DEFINE(blank, newline, number, real, bound, colon, closing, double_quote, single_quote,
+                    arrow, comma, mark, placeholder, formula, anything, star, plain, verbatim,
+                    quoted, array, name_body, one_name, next_name, reserved, macro_word,
+                    value_ahead, assignment, attribute_ahead, one_attribute, left, right,
+                    attributes, one_statement, joined, end_of_statement, end_of_program,
+                    whole_program)
 /// \}
 
 } // namespace reshard::aoa::syntax

@@ -69,6 +69,9 @@ RESHARD_DECL statement_analysis analyze(program const& code, statement const& st
 
 using attribute_list = vector<attribute>;
 
+/// `unsqueeze` for `squeeze`, and `squeeze` for `unsqueeze`, with the same axis.
+RESHARD_DECL attribute undo_squeeze(attribute const& applied);
+
 /// The text of a list of numbers, for example `[1, 0]`.
 std::string list_text(auto const& numbers) {
     std::string text = "[";

@@ -134,6 +134,10 @@ private:
 
     void cast_to(attribute const& attribute);
 
+    /// Applies all of `add` and `scale` that follow one another. Their result is rounded once: to
+    /// the `dtype` after them, or to the type before them.
+    void compute(vector<attribute> const& list, std::size_t i);
+
     /// Applies `src_dtype` and `dst_dtype`, which occur together in this order. `src_dtype` is for
     /// the reversed program.
     void cast_between(vector<attribute> const& list, std::size_t i);

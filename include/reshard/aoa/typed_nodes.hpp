@@ -4,8 +4,8 @@
 #define RESHARD_AOA_TYPED_NODES_HPP
 
 #include <reshard/aoa/typed_text.hpp>
-#include <reshard/core/cast_chain.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/step_chain.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/expr/typed_source.hpp>
 
@@ -103,7 +103,8 @@ private:
     }
 
     constexpr bool check_kind(text_attribute const& attribute, value_kind wanted) {
-        return require(attribute.value == wanted,
+        bool const is_real = wanted == value_kind::real && attribute.value == value_kind::number;
+        return require(attribute.value == wanted || is_real,
                        wanted == value_kind::number ? refusal::no_number : refusal::no_text,
                        attribute.offset);
     }

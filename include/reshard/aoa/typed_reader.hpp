@@ -147,7 +147,7 @@ private:
     }
 
     constexpr bool is_macro() const {
-        return *at_ == '*' || (*at_ == '$' && at_[1] >= 'A' && at_[1] <= 'Z');
+        return *at_ == '*' || (*at_ == '$' && (at_[1] == '{' || (at_[1] >= 'A' && at_[1] <= 'Z')));
     }
     constexpr bool is_transpose() const {
         return *at_ == '^' && at_[1] == 'T' && !is_in_word(at_[2]);
@@ -278,6 +278,11 @@ private:
             attribute.text = without_quotes(remainder.substr(0, last + (last != text_.npos)));
             at_ += last != text_.npos ? last + 1 : 0;
             return last != text_.npos;
+        }
+        if (std::size_t const length = real_length(remainder)) {
+            attribute.value = value_kind::real;
+            at_ += length;
+            return true;
         }
         auto const number = take_integer(remainder);
         attribute.number = number.value_or(0);

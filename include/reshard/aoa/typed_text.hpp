@@ -190,7 +190,7 @@ struct checked_text {
     static_assert(is_free_of<Place, no_arrow>, "expected '->'");
     static_assert(is_free_of<Place, no_name_or_attribute>, "expected a name or an attribute");
     static_assert(is_free_of<Place, no_attribute>, "expected an attribute, as in axis=0");
-    static_assert(is_free_of<Place, no_value>, "expected an integer or a quoted string");
+    static_assert(is_free_of<Place, no_value>, "expected a number or a quoted string");
     static_assert(is_free_of<Place, no_end>, "expected ',' or the end of the line");
     static_assert(is_free_of<Place, open_double>, "expected a closing \" on the same line");
     static_assert(is_free_of<Place, open_single>, "expected a closing ' on the same line");

@@ -24,6 +24,7 @@ namespace detail {
 enum class value_kind {
     none,   ///< no value: the word alone, for example `fused_ffn`
     number, ///< an integer, for example `axis=1`
+    real,   ///< any number, for example `scale=0.5`
     text,   ///< a quoted text, for example `dtype="float32"`
 };
 
@@ -59,6 +60,12 @@ inline constexpr attribute_word attribute_words[] = {
     {"blocks", value_kind::text, false},
     {"copy_of", value_kind::text, false},
     {"fused", value_kind::none, false},
+    {"add", value_kind::real, false},
+    {"scale", value_kind::real, false},
+    {"squeeze", value_kind::number, false},
+    {"unsqueeze", value_kind::number, false},
+    {"stack", value_kind::number, false},
+    {"unstack", value_kind::number, false},
 };
 
 /// The word with this text, or null.
@@ -106,6 +113,9 @@ constexpr bool is_reserved(std::string_view text) {
     return word != nullptr && word->reserved;
 }
 
+/// Whether a word computes with each element.
+constexpr bool is_arithmetic(std::string_view word) { return word == "add" || word == "scale"; }
+
 /// Whether a name with this text, after other names, could be parsed as a word.
 constexpr bool may_be_word(std::string_view text) {
     attribute_word const* const word = find_attribute_word(text);
@@ -127,6 +137,33 @@ constexpr std::optional<index_t> take_integer(std::string_view& text) {
         return std::nullopt;
     text.remove_prefix(last);
     return is_negative ? negated : -negated;
+}
+
+/// The length of the number with a fraction or an exponent at the beginning of a text, as `1.5` or
+/// `-2e-3`; 0 for an integer and for any other text.
+constexpr std::size_t real_length(std::string_view text) {
+    auto const digits_from = [text](std::size_t first) {
+        std::size_t last = first;
+        while (last < text.size() && text[last] >= '0' && text[last] <= '9')
+            ++last;
+        return last - first;
+    };
+    std::size_t const sign = text.starts_with('-') ? 1 : 0;
+    std::size_t end = sign + digits_from(sign);
+    bool const has_digits = end > sign;
+    bool is_real = has_digits && text.substr(end).starts_with('.');
+    if (is_real)
+        end += 1 + digits_from(end + 1);
+    if (has_digits && end < text.size() && (text[end] == 'e' || text[end] == 'E')) {
+        std::size_t const first =
+            end + 1 +
+            (text.substr(end + 1).starts_with('-') || text.substr(end + 1).starts_with('+'));
+        if (std::size_t const exponent = digits_from(first)) {
+            end = first + exponent;
+            is_real = true;
+        }
+    }
+    return is_real ? end : 0;
 }
 
 constexpr void skip_blanks(std::string_view& text) {

@@ -4,7 +4,7 @@
 #define RESHARD_COPY_CHOOSE_HPP
 
 #include <reshard/copy/affine_copy.hpp>
-#include <reshard/core/cast_chain.hpp>
+#include <reshard/core/step_chain.hpp>
 
 /// \file
 /// Chooses the kernel for a copy from its strides and data types.
@@ -13,11 +13,11 @@ namespace reshard::detail {
 
 struct conversion_kernels;
 
-/// How a copy converts elements: the source's data type, and the casts in order.
+/// How a copy converts elements: the source's data type, and the steps in order.
 struct element_conversion {
     data_type source;
-    cast_chain chain = {};
-    conversion_kernels const* kernels = nullptr; ///< the functions that run the casts, if any
+    step_chain chain = {};
+    conversion_kernels const* kernels = nullptr; ///< the functions that run the steps, if any
 
     constexpr data_type target() const { return result(source, chain); }
 
@@ -86,15 +86,15 @@ constexpr affine_copy by_parts(affine_copy copy) {
 
 /// Converts casts of complex numbers to casts of their real and imaginary parts.
 ///
-/// \pre    the source is complex
+/// \pre    the source is complex, so that no step computes
 /// \throws error as `check_castable`
-constexpr element_conversion by_parts(element_conversion conversion) {
-    for (std::size_t i = 0; i < conversion.chain.count; ++i) {
-        check_castable(conversion.source, conversion.chain.values[i]);
-        conversion.chain.values[i] = part_of(conversion.chain.values[i]);
+constexpr element_conversion by_parts(element_conversion const& conversion) {
+    element_conversion parts{part_of(conversion.source), {}, conversion.kernels};
+    for (chain_step const& step : conversion.chain.steps()) {
+        check_castable(conversion.source, step.dtype);
+        parts.chain = appended(parts.chain, parts.source, {part_of(step.dtype)});
     }
-    conversion.source = part_of(conversion.source);
-    return conversion;
+    return parts;
 }
 
 /// Chooses the kernel for a copy.

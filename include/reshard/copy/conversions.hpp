@@ -5,9 +5,9 @@
 
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/copy/choose.hpp>
-#include <reshard/core/cast_chain.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/step_chain.hpp>
 
 /// \file
 /// The kernels for casts. A program without casts includes none of them.
@@ -20,7 +20,7 @@ struct conversion_kernels;
 RESHARD_DECL conversion_kernels const& all_conversions();
 
 /// A conversion with these casts, and with the kernels for them.
-inline element_conversion casting(data_type source, cast_chain const& chain) {
+inline element_conversion casting(data_type source, step_chain const& chain) {
     return {source, chain, &all_conversions()};
 }
 

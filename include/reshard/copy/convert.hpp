@@ -4,8 +4,8 @@
 #define RESHARD_COPY_CONVERT_HPP
 
 #include <reshard/copy/float_format.hpp>
-#include <reshard/core/cast_chain.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/step_chain.hpp>
 
 #include <algorithm>
 #include <bit>

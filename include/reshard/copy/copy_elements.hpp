@@ -17,18 +17,20 @@
 
 namespace reshard::detail {
 
-/// One pass over a block. `fast` is a function in registers or a loop that compilers vectorise, or
-/// null.
+/// One pass over a block: a cast, or arithmetic with a constant in f32 or f64. `fast` is a function
+/// in registers or a loop that compilers vectorise, or null; arithmetic has none.
 struct conversion_step {
     data_type source;
     data_type target;
     block_function fast;
+    chain_step::operation computes = chain_step::operation::none;
+    double operand = 0;
 };
 
 RESHARD_DECL void run(conversion_step const& step, unsigned char const* source,
                       unsigned char* target, index_t count);
 
-/// All passes of a chain of casts, at most two for each cast.
+/// All passes of a chain: at most two for each cast, and five for each step that computes.
 class conversion {
 public:
     /// The largest number of elements that are converted at once. They stay in the first-level
@@ -42,7 +44,7 @@ public:
 
     /// \pre    the source is not complex
     /// \throws error as `check_castable`
-    conversion(data_type source, std::span<data_type const> chain);
+    conversion(data_type source, step_chain const& chain);
 
     /// The whole conversion in registers, if available.
     vector_conversion const& in_registers() const { return in_registers_; }
@@ -54,6 +56,9 @@ public:
 
 private:
     void push_cast(data_type source, data_type target);
+
+    /// Casts to the type of the computation, computes, and casts to `step.dtype`.
+    void push_arithmetic(data_type source, chain_step const& step);
 
     void push_step(data_type source, data_type target) {
         steps_[count_++] = {source, target, quickest(source, target)};

@@ -56,10 +56,30 @@ vector_conversion vector_conversion_from_bytes(data_type source, vector_set set)
     return conversion.with(format);
 }
 
+/// The conversion to `Target` that computes, if `source` is one of `Sources`.
+template <data_type Target, data_type... Sources>
+vector_conversion computing_conversion_from(data_type source, vector_set set) {
+    vector_conversion conversion;
+    (void)((source == Sources &&
+            (conversion = set == vector_set::avx512
+                              ? vectors64::cast<Sources, Target,
+                                                vectors64::computed_float<Sources>>::functions()
+                              : vectors32::cast<Sources, Target,
+                                                vectors32::computed_float<Sources>>::functions(),
+             true)) ||
+           ...);
+    return conversion;
+}
+
 #else
 
 template <data_type Target, data_type... Sources>
 vector_conversion vector_conversion_from(data_type, vector_set) {
+    return {};
+}
+
+template <data_type Target, data_type... Sources>
+vector_conversion computing_conversion_from(data_type, vector_set) {
     return {};
 }
 
@@ -82,6 +102,21 @@ inline vector_conversion vector_conversion_of(data_type source, data_type target
     case bf16: return vector_conversion_from_bytes<bf16, f32, f16>(source, set);
     case f16: return vector_conversion_from<f16, f32, bf16>(source, set);
     case f64: return vector_conversion_from<f64, f32>(source, set);
+    default: return {};
+    }
+}
+
+/// The arithmetic of a step and its cast, in registers. It has no functions if the step computes in
+/// f64, for less common pairs of types, or if the processor lacks `set`.
+inline vector_conversion computing_conversion_of(data_type source, chain_step const& step,
+                                                 vector_set set = widest_vectors()) {
+    using enum data_type;
+    if (set == vector_set::none || !has(set))
+        return {};
+    switch (step.dtype) {
+    case f32: return computing_conversion_from<f32, f32, bf16, f16>(source, set).with(step);
+    case bf16: return computing_conversion_from<bf16, f32, bf16>(source, set).with(step);
+    case f16: return computing_conversion_from<f16, f32, bf16, f16>(source, set).with(step);
     default: return {};
     }
 }
@@ -191,7 +226,7 @@ void convert_transposed(affine_copy const& copy, auto const& convert, element_si
     };
     vector_conversion const direct = convert.in_registers();
     auto const has_squares = [&](tile_extent extent, unsigned char const* target) {
-        return direct && is_squares(extent, sizes) &&
+        return direct.has_squares() && is_squares(extent, sizes) &&
                (!at.streaming || begins_at_lines(target, target_pitch));
     };
     for_each_tile(copy, tiles_for(copy, sizes, at),

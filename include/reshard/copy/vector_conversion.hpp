@@ -6,6 +6,7 @@
 #include <reshard/copy/byte_float.hpp>
 #include <reshard/copy/vector_set.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/step_chain.hpp>
 
 #include <algorithm>
 
@@ -15,13 +16,22 @@
 
 namespace reshard::detail {
 
-/// The functions for a cast between two types on this processor. Empty if the processor or the pair
-/// of types has none.
+/// What a conversion in registers learns at run time.
+struct conversion_values {
+    byte_float const* format = nullptr; ///< the source's format if it is a float of a byte
+    bool adds = false;                  ///< adds the operand; otherwise multiplies by it
+    float operand = 1;                  ///< only for conversions that compute
+
+    bool operator==(conversion_values const&) const = default;
+};
+
+/// The functions for a cast between two types on this processor, perhaps with arithmetic before it.
+/// Empty if the processor or the pair of types has none.
 class vector_conversion {
 public:
-    using row_function = void (*)(byte_float const* format, unsigned char const* source,
+    using row_function = void (*)(conversion_values const& values, unsigned char const* source,
                                   unsigned char* target, index_t count, bool streaming);
-    using square_function = void (*)(byte_float const* format,
+    using square_function = void (*)(conversion_values const& values,
                                      memory_lines<unsigned char const> source,
                                      memory_lines<unsigned char> target, bool streaming);
 
@@ -36,33 +46,44 @@ public:
     /// The same conversion for a source of that format.
     vector_conversion with(byte_float const* format) const {
         vector_conversion bound = *this;
-        bound.format_ = format;
+        bound.values_.format = format;
+        return bound;
+    }
+
+    /// The same conversion with that constant.
+    vector_conversion with(chain_step const& step) const {
+        vector_conversion bound = *this;
+        bound.values_.adds = step.computes == chain_step::operation::add;
+        bound.values_.operand = static_cast<float>(step.operand);
         return bound;
     }
 
     /// Converts a row of any length at any address.
     void row(unsigned char const* source, unsigned char* target, index_t count,
              bool streaming) const {
-        row_(format_, source, target, count, streaming);
+        row_(values_, source, target, count, streaming);
     }
 
     /// The function that converts a dense block through the caches.
     block_function block() const { return block_; }
 
+    bool has_squares() const { return square_ != nullptr; }
+
     /// Transposes and converts a square: one cache line from each of `square_width` source lines.
     ///
     /// \par Units pitches in bytes
-    /// \pre       if it streams, the target and its pitch are aligned to a cache line
+    /// \pre       `has_squares()`; if it streams, the target and its pitch are aligned to a cache
+    ///            line
     void square(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
                 bool streaming) const {
-        square_(format_, source, target, streaming);
+        square_(values_, source, target, streaming);
     }
 
 private:
     row_function row_ = nullptr;
     block_function block_ = nullptr;
     square_function square_ = nullptr;
-    byte_float const* format_ = nullptr;
+    conversion_values values_;
 };
 
 /// The number of elements that are converted at once: whole cache lines and whole registers.

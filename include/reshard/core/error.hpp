@@ -3,6 +3,7 @@
 #ifndef RESHARD_CORE_ERROR_HPP
 #define RESHARD_CORE_ERROR_HPP
 
+#include <charconv>
 #include <cstddef>
 #include <initializer_list>
 #include <stdexcept>
@@ -181,6 +182,12 @@ inline std::string shortened(std::string text) {
 template <class... Words>
 std::string words(Words const&... all) {
     return joined({word_of(all)...});
+}
+
+/// A number with as few digits as represent it exactly: `0.5`, `1e-06`.
+inline std::string shortest_text(double number) {
+    char text[32];
+    return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
 }
 
 /// A number and a noun, in the plural if needed: `1 rank`, `3 ranks`; `1 axis`, `2 axes`.

@@ -121,9 +121,9 @@ constexpr void check_axes(block_form const& form, std::size_t ndim) {
 
 /// Refuses a piece that its scales cannot follow.
 constexpr void check_scaled(piece const& p, block_form const& form) {
-    if (!p.casts.empty())
+    if (!p.steps.empty())
         fail(errc::dtype_mismatch, "a block-scaled tensor of ", p.stored,
-             " cannot be cast: its scales belong to its stored values");
+             " cannot be cast or computed: its scales belong to its stored values");
     check_axes(form, p.source_offset.size());
 }
 

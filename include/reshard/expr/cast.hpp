@@ -5,28 +5,114 @@
 
 #include <reshard/expr/expression.hpp>
 
+#include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
 
 /// \file
-/// The elements of a tensor in another data type.
+/// The elements of a tensor in another data type, or times or plus a constant.
 
 namespace reshard {
+
+namespace detail {
+
+/// The tensor with one more step for each element.
+///
+/// \throws error with errc::limit_exceeded if a chain of steps becomes too long
+constexpr expression with_step(expression const& tensor, chain_step const& step) {
+    expression result{tensor.shape, step.dtype, piece_list(tensor.ndim())};
+    result.pieces.reserve(tensor.pieces.size());
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
+        piece changed = tensor.pieces[i];
+        bool const is_zeros = changed.source == zero_source; // and stays zeros
+        changed.steps =
+            then(changed.steps, changed.stored, is_zeros ? chain_step{step.dtype} : step);
+        result.pieces.push_back(changed);
+    }
+    return result;
+}
+
+constexpr bool has_zeros(expression const& tensor) {
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+        if (tensor.pieces.source(i) == zero_source)
+            return true;
+    return false;
+}
+
+/// Refuses arithmetic on other types than floating-point numbers, and a constant that is another
+/// number in the type of the computation: infinite, or zero.
+///
+/// \throws error with errc::dtype_mismatch or errc::overflow; the text follows the tensor's name
+constexpr void check_arithmetic(data_type source, chain_step const& step) {
+    for (data_type const dtype : {source, step.dtype})
+        if (!is_floating(dtype))
+            fail(errc::dtype_mismatch, "it is ", dtype,
+                 ", but arithmetic needs floating-point numbers; cast it first");
+    data_type const computed = computing_type(source, step.dtype);
+    bool const is_wide = computed == data_type::f64;
+    // What rounds to an f32 that is not zero and not infinite.
+    double const least = is_wide ? 0 : 0x1p-150, beyond = 0x1.ffffffp127;
+    double const size = step.operand < 0 ? -step.operand : step.operand;
+    bool const is_finite = is_wide ? size <= std::numeric_limits<double>::max() : size < beyond;
+    if (!is_finite || (size > 0 && size <= least))
+        fail(errc::overflow, "it is computed in ", computed, ", which does not have the number ",
+             shortest_text(step.operand));
+}
+
+/// Refuses arithmetic that would change zeros without a source.
+constexpr void check_zeros(expression const& tensor, chain_step const& step) {
+    bool const is_negative = std::bit_cast<std::uint64_t>(step.operand) >> 63 != 0;
+    bool const keeps_zeros = step.computes == chain_step::operation::multiply && !is_negative;
+    if (!keeps_zeros && has_zeros(tensor))
+        fail(errc::unsupported, "it has zeros without a source, which arithmetic would change; "
+                                "compute before the statement that appends them");
+}
+
+/// The tensor with arithmetic for each element.
+constexpr expression with_arithmetic(expression const& tensor, chain_step const& step) {
+    check_arithmetic(tensor.dtype, step);
+    check_zeros(tensor, step);
+    return with_step(tensor, step);
+}
+
+} // namespace detail
 
 /// The tensor with each element rounded to `dtype` (to nearest, ties to even; NaN stays NaN).
 ///
 /// \throws     error with errc::dtype_mismatch between complex and real numbers, with
-///             errc::limit_exceeded after more than 15 roundings in a row
+///             errc::limit_exceeded after more than 15 roundings in a row, or three of
+///             arithmetic
 /// \par Source the dtype attribute of AOA, which supports only float16, float32 and bfloat16
 constexpr expression cast(expression const& tensor, data_type dtype) {
     detail::check_castable(tensor.dtype, dtype);
-    expression result{tensor.shape, dtype, detail::piece_list(tensor.ndim())};
-    result.pieces.reserve(tensor.pieces.size());
-    for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
-        piece rounded = tensor.pieces[i];
-        rounded.casts = detail::then(rounded.casts, rounded.stored, dtype);
-        result.pieces.push_back(rounded);
-    }
-    return result;
+    return detail::with_step(tensor, {dtype});
+}
+
+/// Each element times `factor`, computed in f32 (in f64 if one of the types is f64) and rounded
+/// once to `dtype`, which is the tensor's own type by default. Zeros without a source stay zeros.
+///
+/// \throws     error with errc::dtype_mismatch if a type has no floating-point numbers, with
+///             errc::overflow if the type of the computation cannot hold the factor, even
+///             as a denormal, with
+///             errc::unsupported for a negative factor of zeros without a source, with
+///             errc::limit_exceeded as `cast`
+/// \par Source the attribute `scale` of AOA here; PaddlePaddle's language has no arithmetic
+constexpr expression scaled(expression const& tensor, double factor,
+                            std::optional<data_type> dtype = {}) {
+    return detail::with_arithmetic(
+        tensor, {dtype.value_or(tensor.dtype), detail::chain_step::operation::multiply, factor});
+}
+
+/// Each element plus `addend`, computed and rounded as by `scaled`.
+///
+/// \throws error as `scaled`, and with errc::unsupported for any tensor that has zeros without a
+///         source
+constexpr expression shifted(expression const& tensor, double addend,
+                             std::optional<data_type> dtype = {}) {
+    return detail::with_arithmetic(
+        tensor, {dtype.value_or(tensor.dtype), detail::chain_step::operation::add, addend});
 }
 
 } // namespace reshard

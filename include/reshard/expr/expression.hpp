@@ -80,7 +80,7 @@ constexpr bool is_source_box(expression const& tensor) {
         return false;
     piece const only = tensor.pieces[0];
     return only.order == permutation::identity(tensor.ndim()) && !only.joins.any() &&
-           only.casts.empty();
+           only.steps.empty();
 }
 
 } // namespace detail

@@ -38,26 +38,27 @@ struct loss {
     enum class kind {
         removed, ///< a statement declares it unused
         unused,  ///< some elements have no target
-        rounded, ///< a cast to a type that cannot hold every value
+        rounded, ///< a cast to a type that cannot hold every value, or arithmetic
     } type;
     key_id source = 0;
     std::string key;                     ///< of the source tensor
     vector<box> boxes = {};              ///< the lost boxes, or only the first few
     bool has_more = false;               ///< whether `boxes` is incomplete
-    std::optional<data_type> dtype = {}; ///< the type that cannot hold every value
+    std::optional<chain_step> step = {}; ///< the cast, or the arithmetic
 
     bool operator==(loss const&) const = default;
 };
 
 /// The elements of one source tensor that a mapping uses.
 struct source_usage {
-    box_list read;                     ///< boxes whose elements arrive, perhaps rounded
-    box_list kept;                     ///< boxes whose elements arrive unchanged
-    std::optional<data_type> rounding; ///< a data type that cannot hold every source value
+    box_list read;                      ///< boxes whose elements arrive, perhaps rounded
+    box_list kept;                      ///< boxes whose elements arrive unchanged
+    std::optional<chain_step> rounding; ///< a step that may change values
 };
 
-/// The first data type in a piece's casts that cannot hold every value of the source.
-RESHARD_DECL std::optional<data_type> find_rounding(piece const& p);
+/// The first step of a piece that computes, or that casts to a type that cannot hold every value of
+/// the source.
+RESHARD_DECL std::optional<chain_step> find_rounding(piece const& p);
 
 /// The loss of a source tensor's elements that are outside `boxes`, or std::nullopt.
 RESHARD_DECL std::optional<loss> loss_beyond(box_list const& boxes, key_id id,

@@ -5,8 +5,8 @@
 
 #include <reshard/core/axis_joins.hpp>
 #include <reshard/core/box.hpp>
-#include <reshard/core/cast_chain.hpp>
 #include <reshard/core/permutation.hpp>
+#include <reshard/core/step_chain.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ struct piece {
     detail::key_id source = detail::zero_source;
     data_type stored{}; ///< the source's data type
     permutation order;  ///< target factor `j` is source factor `order[j]`
-    detail::cast_chain casts;
+    detail::step_chain steps;
     index_vector source_offset;
     index_vector target_offset;
     index_vector extent; ///< of each factor, in the order of the target
@@ -45,7 +45,7 @@ struct piece {
 
     constexpr std::size_t ndim() const { return target_offset.size(); }
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.source, self.stored, self.order, self.casts, self.source_offset,
+        visit(self.source, self.stored, self.order, self.steps, self.source_offset,
               self.target_offset, self.extent, self.joins);
     }
 

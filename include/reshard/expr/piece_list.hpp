@@ -26,18 +26,18 @@ namespace reshard::detail {
 enum class row_kind : std::uint8_t {
     whole,    ///< both offsets are zero and not stored
     plain,    ///< each factor is an axis
-    factored, ///< axes have several factors, and there are any number of casts
+    factored, ///< axes have several factors, and there are any number of steps
 };
 
 /// The facts of a row: all except extents and offsets.
 struct row_facts {
-    static constexpr std::size_t most_casts = 6;
+    static constexpr std::size_t most_step_bytes = 6;
 
     key_id source = zero_source;
     permutation order;
     data_type stored{};
-    std::uint8_t cast_count = 0;
-    data_type casts[most_casts] = {};
+    std::uint8_t step_count = 0;
+    std::uint8_t steps[most_step_bytes] = {};
 };
 
 /// The facts at the beginning of a row.
@@ -50,14 +50,14 @@ constexpr row_kind kind_of(piece const& p) {
     auto const is_zero = [](index_vector const& offset) {
         return std::all_of(offset.begin(), offset.end(), [](index_t i) { return i == 0; });
     };
-    if (p.joins.any() || p.casts.count > row_facts::most_casts)
+    if (p.joins.any() || p.steps.count > row_facts::most_step_bytes)
         return row_kind::factored;
     return is_zero(p.target_offset) && is_zero(p.source_offset) ? row_kind::whole : row_kind::plain;
 }
 
 /// The layout of a list's rows: facts, shape and offset of the target box, source offset. A
 /// factored row continues with the numbers of axes and the joins, extents and source offset by
-/// factor, and the casts. These are zeros for a piece of an earlier kind, so appended zeros turn a
+/// factor, and the steps. These are zeros for a piece of an earlier kind, so appended zeros turn a
 /// row into a row of a later kind.
 struct row_form {
     row_kind kind = row_kind::whole;
@@ -87,8 +87,8 @@ struct row_form {
     ///
     /// \pre `row` is all zeros, and `kind` can hold `p`
     constexpr void write(piece const& p, index_t* row) const {
-        row_facts first{p.source, p.order, p.stored, p.casts.count, {}};
-        std::copy_n(p.casts.values, row_facts::most_casts, first.casts);
+        row_facts first{p.source, p.order, p.stored, p.steps.count, {}};
+        std::copy_n(p.steps.values, row_facts::most_step_bytes, first.steps);
         put(std::bit_cast<std::array<index_t, 2>>(first), row);
         put(joined_extents(p.extent, p.joins.target), row + target_shape());
         if (kind == row_kind::whole)
@@ -103,8 +103,8 @@ struct row_form {
     constexpr piece read(index_t const* row) const {
         row_facts const first = facts_in(row);
         piece p{first.source, first.stored, first.order, {}, {}, {}, {}};
-        std::copy_n(first.casts, row_facts::most_casts, p.casts.values);
-        p.casts.count = first.cast_count;
+        std::copy_n(first.steps, row_facts::most_step_bytes, p.steps.values);
+        p.steps.count = first.step_count;
         box const target = target_box(row);
         p.target_offset = target.offset;
         p.extent = target.shape;
@@ -124,10 +124,10 @@ private:
         return index_vector(first, first + size);
     }
 
-    using cast_words = std::array<index_t, 2>;
+    using step_words = std::array<index_t, 2>;
 
     static constexpr void write_factors(piece const& p, index_t* row) {
-        put(std::bit_cast<cast_words>(p.casts), row + 1 + 2 * max_ndim);
+        put(std::bit_cast<step_words>(p.steps), row + 1 + 2 * max_ndim);
         if (!p.joins.any())
             return;
         row[0] = p.joins.source | p.joins.target << 8 |
@@ -137,9 +137,9 @@ private:
     }
 
     static constexpr void read_factors(index_t const* row, piece& p) {
-        index_t const* const casts = row + 1 + 2 * max_ndim;
-        if (p.casts.count > row_facts::most_casts)
-            p.casts = std::bit_cast<cast_chain>(cast_words{casts[0], casts[1]});
+        index_t const* const words = row + 1 + 2 * max_ndim;
+        if (p.steps.count > row_facts::most_step_bytes)
+            p.steps = std::bit_cast<step_chain>(step_words{words[0], words[1]});
         auto const byte = [&](int i) { return static_cast<std::uint8_t>(row[0] >> (8 * i)); };
         if (row[0] == 0)
             return;

@@ -10,6 +10,7 @@
 #include <boost/mp11/list.hpp>
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 /// \file
@@ -215,6 +216,47 @@ struct cast {
 
     static constexpr reshard::expression value(auto&& source) {
         return reshard::cast(Of::value(source), dtype);
+    }
+};
+
+/// The result of arithmetic: the type that it is rounded to is `T`, or by default the tensor's own.
+template <expression Of, class T>
+struct arithmetic {
+    static constexpr index_vector shape = Of::shape;
+    static constexpr data_type dtype = [] {
+        if constexpr (std::is_void_v<T>)
+            return Of::dtype;
+        else
+            return detail::named_data_type<T>();
+    }();
+
+    static_assert(detail::is_floating(Of::dtype) && detail::is_floating(dtype),
+                  "arithmetic needs floating-point numbers; cast the tensor first");
+
+    using sources = typename Of::sources;
+};
+
+/// Each element times `Factor`, a `std::ratio`: `scaled`.
+template <expression Of, class Factor, class T = void>
+struct scaled : arithmetic<Of, T> {
+    using keyless = scaled<typename Of::keyless, Factor, T>;
+
+    static constexpr reshard::expression value(auto&& source) {
+        return reshard::scaled(Of::value(source),
+                               static_cast<double>(Factor::num) / static_cast<double>(Factor::den),
+                               scaled::dtype);
+    }
+};
+
+/// Each element plus `Addend`, a `std::ratio`: `shifted`.
+template <expression Of, class Addend, class T = void>
+struct shifted : arithmetic<Of, T> {
+    using keyless = shifted<typename Of::keyless, Addend, T>;
+
+    static constexpr reshard::expression value(auto&& source) {
+        return reshard::shifted(Of::value(source),
+                                static_cast<double>(Addend::num) / static_cast<double>(Addend::den),
+                                shifted::dtype);
     }
 };
 

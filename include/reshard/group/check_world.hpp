@@ -64,7 +64,7 @@ struct ruled_shards {
 /// The descriptors of a layer's tensors. The rule of a tensor determines the axis along which it is
 /// cut; `share` is this rank's share along it. A tensor that no rule matches is a replica.
 ///
-/// `share.axis` is ignored. The result also lists unmatched tensors, for `check_rules`.
+/// `share.axis` is ignored. The result also lists unmatched tensors, for `check`.
 ///
 /// \throws     error as `equal_shares`
 /// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint. Its rules are only
@@ -101,9 +101,10 @@ RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
 /// \par Collective every rank of the group, with equal rules; prefixes may differ
 /// \throws error with errc::unknown_key, which names rule or key, or errc::ranks_disagree if the
 ///         rules differ; on every rank
-void check_rules(group auto const& world, shard_rules const& layer,
-                 vector<shard_rules::tensor> const& tensors, detail::ruled_shards const& result) {
-    detail::agree_to_run(world, "check_rules", detail::digest_of_rules(layer), detail::attempt([&] {
+void check(group auto const& world, shard_rules const& layer,
+           vector<shard_rules::tensor> const& tensors, detail::ruled_shards const& result) {
+    detail::agree_to_run(world, "check of shard rules", detail::digest_of_rules(layer),
+                         detail::attempt([&] {
                              if (layer.others == shard_rules::unmatched::refuse)
                                  detail::refuse_unmatched(result.unmatched);
                          }));

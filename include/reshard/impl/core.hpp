@@ -35,6 +35,7 @@
 #include <reshard/aoa/impl/state_rule.ipp>
 #include <reshard/aoa/impl/state_suffix.ipp>
 #include <reshard/aoa/impl/statement_trace.ipp>
+#include <reshard/aoa/macro/impl/anything.ipp>
 #include <reshard/aoa/macro/impl/chain.ipp>
 #include <reshard/aoa/macro/impl/fused.ipp>
 #include <reshard/aoa/macro/impl/fused_sizes.ipp>
@@ -44,6 +45,7 @@
 #include <reshard/aoa/macro/impl/parts.ipp>
 #include <reshard/aoa/macro/impl/pattern_index.ipp>
 #include <reshard/aoa/macro/impl/placeholder.ipp>
+#include <reshard/aoa/macro/impl/stack.ipp>
 #include <reshard/bind/impl/bind.ipp>
 #include <reshard/bind/impl/equal_tensors.ipp>
 #include <reshard/bind/impl/job.ipp>

@@ -136,8 +136,6 @@ constexpr index_t rounded_up(index_t number, index_t multiple) {
                           : checked_add(number, multiple - remainder, "the buffer's elements");
 }
 
-} // namespace detail
-
 /// \throws error with errc::bad_layout for rules that do not give ranks equal slices
 constexpr void check_rules(model::buffer_rules const& rules, index_t ranks) {
     if (rules.alignment < 1 || rules.end_multiple < 1 || rules.target < 0)
@@ -148,6 +146,8 @@ constexpr void check_rules(model::buffer_rules const& rules, index_t ranks) {
              detail::counted(rules.end_multiple, "element"), " cannot be shared equally by ",
              detail::counted(ranks, "rank"));
 }
+
+} // namespace detail
 
 namespace model {
 
@@ -160,7 +160,7 @@ namespace model {
 /// \par Source `_ParamAndGradBuffer` of Megatron-Core, `FusedCommBuffer` of PaddlePaddle
 constexpr vector<buffer_slot> pack(vector<index_t> const& sizes, index_t ranks,
                                    buffer_rules const& rules) {
-    check_rules(rules, ranks);
+    detail::check_rules(rules, ranks);
     vector<buffer_slot> slots(sizes.size());
     vector<std::size_t> open;
     index_t buffer = 0, end = 0;

@@ -26,7 +26,7 @@ namespace reshard::detail {
 /// The kind of memory of a segment.
 struct segment_request {
     segment_kind kind = segment_kind::unnamed;
-    page_advice pages = {};
+    detail::page_advice pages = {};
     system_calls calls = {};
 };
 

@@ -28,7 +28,7 @@ struct arena_options {
     /// How many ranks of a machine form a node. 0: the value of the environment variable
     /// RESHARD_RANKS_PER_NODE, or all ranks if it is not set.
     int ranks_per_node = 0;
-    page_advice pages = {};
+    detail::page_advice pages = {};
     detail::system_calls calls = {};
 };
 

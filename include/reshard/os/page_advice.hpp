@@ -15,7 +15,7 @@
 /// \file
 /// The size of memory pages, and the time at which the system provides them.
 
-namespace reshard {
+namespace reshard::detail {
 
 /// The pages that a program requests from the system. If the system does not support a request, it
 /// provides memory as usual.
@@ -23,8 +23,6 @@ struct page_advice {
     bool huge = false;     ///< large pages, if available; few systems have them for shared memory
     bool populate = false; ///< fills the creator's page table at once, not at the first writes
 };
-
-namespace detail {
 
 /// Requests large or small pages for memory that is not yet written.
 RESHARD_DECL void advise_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
@@ -93,9 +91,7 @@ struct page_calls {
     RESHARD_DECL static double thread_seconds();
 };
 
-} // namespace detail
-
-} // namespace reshard
+} // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/os/impl/page_advice.ipp>

@@ -65,7 +65,8 @@ public:
     /// Starts to provide `bytes` of memory. Tensors need up to 128 bytes more than their elements.
     ///
     /// \throws error with errc::usage for a negative number, errc::io if the system lacks memory
-    explicit prefaulted_memory(index_t bytes, page_advice advice = {.huge = true, .populate = true},
+    explicit prefaulted_memory(index_t bytes,
+                               detail::page_advice advice = {.huge = true, .populate = true},
                                detail::page_calls const& calls = {});
     prefaulted_memory(prefaulted_memory const&) = delete;
 

@@ -259,14 +259,14 @@ struct typed_transfer {
 struct kind_transfers {
     vector<typed_transfer> transfers;
     vector<cut_form> forms;
-    vector<cast_chain> chains;
+    vector<step_chain> chains;
 };
 
 /// The same transfers, as constants.
 struct pattern_content {
     std::span<typed_transfer const> transfers;
     std::span<cut_form const> forms;
-    std::span<cast_chain const> chains;
+    std::span<step_chain const> chains;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.transfers, self.forms, self.chains);
@@ -314,7 +314,7 @@ private:
                                 .target_shard = cut.at.target_shard,
                                 .form = number_of({cut.geometry.order, cut.geometry.extent,
                                                    cut.geometry.joins, cut.geometry.repeats}),
-                                .chain = chain_number(result_.chains, piece.casts),
+                                .chain = chain_number(result_.chains, piece.steps),
                                 .target_part = cut.at.target_part,
                                 .target_first =
                                     ravel_index(cut.geometry.target_offset, shapes_.back())};

@@ -91,7 +91,7 @@ private:
     constexpr void find_chains(target_side const& target) {
         chains_.clear();
         for (std::size_t i = 0; i < target.pieces->size(); ++i)
-            chains_.push_back(chain_number(result_.chains, (*target.pieces)[i].casts));
+            chains_.push_back(chain_number(result_.chains, (*target.pieces)[i].steps));
     }
 
     /// Repeats the transfers of a class for another of its tensors.

@@ -31,7 +31,7 @@ struct transfer {
     std::uint32_t cut = 0;        ///< index in the target tensor's pattern
     std::uint8_t source_part = 0; ///< number of a box of a flat shard
     std::uint8_t target_part = 0;
-    std::uint16_t chain = 0; ///< index in the plan's cast chains
+    std::uint16_t chain = 0; ///< index in the plan's chains of steps
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.source_holder, self.target_holder, self.source_key, self.target_key,
@@ -51,7 +51,7 @@ struct plan {
     vector<data_type> target_dtypes;  ///< by target key
     vector<std::uint32_t> pattern_of; ///< by target key
     vector<detail::pattern> patterns;
-    vector<detail::cast_chain> chains;
+    vector<detail::step_chain> chains;
     vector<transfer> transfers;
     detail::relay_trees trees = {};
     vector<detail::relay> relays = {}; ///< by transfer; the source sends every other transfer
@@ -76,7 +76,7 @@ constexpr char const* transfer_fault(plan const& plan, transfer const& part) {
     if (part.cut >= plan.patterns[plan.pattern_of[part.target_key]].size())
         return "a cut that does not exist";
     if (part.chain >= plan.chains.size())
-        return "a cast chain that does not exist";
+        return "a chain of steps that does not exist";
     if ((part.source_key == zero_source) != (part.source_holder == no_holder))
         return "a source without a holder, or a holder without a source";
     if (part.source_key == zero_source)
@@ -86,7 +86,7 @@ constexpr char const* transfer_fault(plan const& plan, transfer const& part) {
     return result(plan.source_dtypes[part.source_key], plan.chains[part.chain]) ==
                    plan.target_dtypes[part.target_key]
                ? nullptr
-               : "casts that do not end in the target's data type";
+               : "steps that do not end in the target's data type";
 }
 
 /// The geometry of one transfer.
@@ -99,7 +99,7 @@ constexpr cut cut_of(plan const& plan, transfer const& t) {
 /// The data type of elements on the wire: the narrower of the two types, so that the fewest bytes
 /// move.
 ///
-/// The sender runs a cast chain that narrows; the receiver runs any other chain.
+/// The sender runs a chain of steps that does not widen; the receiver runs any other chain.
 constexpr data_type wire_dtype(data_type source, data_type target) {
     return bits(target) <= bits(source) ? target : source;
 }
@@ -173,11 +173,11 @@ constexpr void check_relays(plan const& plan) {
 /// The number of a chain; adds a new chain.
 ///
 /// \throws error with errc::limit_exceeded for more chains than 16 bits can number
-constexpr std::uint16_t chain_number(vector<cast_chain>& chains, cast_chain const& chain) {
+constexpr std::uint16_t chain_number(vector<step_chain>& chains, step_chain const& chain) {
     auto const number =
         static_cast<std::size_t>(std::find(chains.begin(), chains.end(), chain) - chains.begin());
     if (number > std::numeric_limits<std::uint16_t>::max())
-        fail(errc::limit_exceeded, "a plan has more than 65536 different chains of casts");
+        fail(errc::limit_exceeded, "a plan has more than 65536 different chains of steps");
     if (number == chains.size())
         chains.push_back(chain);
     return static_cast<std::uint16_t>(number);

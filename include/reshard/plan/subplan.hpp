@@ -102,7 +102,7 @@ inline void append(plan& plan, subplan subplan) {
     auto const targets = static_cast<key_id>(plan.target_dtypes.size());
     auto const patterns = static_cast<std::uint32_t>(plan.patterns.size());
     vector<std::uint16_t> chains;
-    for (cast_chain const& chain : subplan.part.chains)
+    for (step_chain const& chain : subplan.part.chains)
         chains.push_back(chain_number(plan.chains, chain));
     for (transfer moved : subplan.part.transfers) {
         moved.target_key += targets;

@@ -30,7 +30,7 @@ struct kind_table {
     std::size_t transfer_count, form_count, chain_count;
     std::array<typed_transfer, Transfers> transfers{};
     std::array<cut_form, Forms> forms{};
-    std::array<cast_chain, Chains> chains{};
+    std::array<step_chain, Chains> chains{};
 
     constexpr explicit kind_table(kind_transfers const& kind_transfers)
         : transfer_count(kind_transfers.transfers.size()),

@@ -35,7 +35,8 @@ BOOST_AUTO_TEST_CASE(macros_are_applied_in_the_order_of_the_original) {
     std::vector<std::string_view> names;
     for (macro const& macro : macros)
         names.push_back(macro.name);
-    BOOST_TEST(names == (std::vector<std::string_view>{"$NAME", "[a:b]", "*", "^T", "fused_qkv_old",
+    BOOST_TEST(names == (std::vector<std::string_view>{"members", "$NAME", "[a:b]", "unstack", "*",
+                                                       "**", "stack", "^T", "fused_qkv_old",
                                                        "fused_ffn", "fused_qkv", "fused"}),
                boost::test_tools::per_element());
 }

@@ -23,7 +23,8 @@ BOOST_AUTO_TEST_CASE(boxes_are_named_with_the_shape_that_they_are_of) {
     losses[0].has_more = true;
     BOOST_TEST(lost_elements(losses).describe(w) ==
                "; lost: [0:4, 2:3], [3:4, 3:6] and more of [4, 6]");
-    losses[0] = {loss::kind::rounded, 0, "w", {{{0, 0}, {4, 6}}}, false, data_type::bf16};
+    losses[0] = {loss::kind::rounded, 0,     "w",
+                 {{{0, 0}, {4, 6}}},  false, chain_step{data_type::bf16}};
     BOOST_TEST(lost_elements(losses).describe(w) == "; rounded: all of [4, 6]");
 }
 

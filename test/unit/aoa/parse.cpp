@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(every_operand_of_an_expectation_has_a_name_for_people) {
                              "w[0:99999999999999999999]",
                              "\xff -> b",
                              "a \xc3\xa4 b",
-                             "a -> b, axis=0.5",
+                             "a -> b, axis=.5",
                              "a -> b; c -> d"}) {
         try {
             parse(text);

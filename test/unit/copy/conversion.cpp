@@ -17,7 +17,10 @@ template <class Target, class Source>
 std::vector<Target> converted(std::vector<Source> const& values, data_type source,
                               std::vector<data_type> const& chain) {
     std::vector<Target> result(values.size());
-    detail::conversion const convert(source, chain);
+    step_chain steps;
+    for (data_type const next : chain)
+        steps = appended(steps, source, {next});
+    detail::conversion const convert(source, steps);
     convert(reinterpret_cast<unsigned char const*>(values.data()),
             reinterpret_cast<unsigned char*>(result.data()), static_cast<index_t>(values.size()));
     return result;
@@ -61,7 +64,7 @@ BOOST_AUTO_TEST_CASE(fifteen_casts_are_not_too_many) {
 }
 
 BOOST_AUTO_TEST_CASE(complex_numbers_are_refused_before_anything_runs) {
-    data_type const chain[] = {data_type::bf16};
+    step_chain const chain = appended({}, data_type::c64, {data_type::bf16});
     BOOST_CHECK_EXCEPTION(
         detail::conversion(data_type::c64, chain), error,
         [](error const& problem) { return problem.code() == errc::dtype_mismatch; });

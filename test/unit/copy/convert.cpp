@@ -2,7 +2,7 @@
 
 #include <reshard/copy/convert.hpp>
 
-#include <reshard/core/cast_chain.hpp>
+#include <reshard/core/step_chain.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -37,16 +37,34 @@ std::vector<unsigned char> expected_parts(affine_copy const& copy,
             std::uint64_t element =
                 test::get_bits(source, (2 * from + part) * source_bits, source_bits);
             data_type dtype = part_of(conversion.source);
-            for (data_type const next : conversion.chain.steps()) {
-                element = convert(dtype, part_of(next), element);
-                dtype = part_of(next);
+            for (chain_step const& next : conversion.chain.steps()) {
+                element = convert(dtype, part_of(next.dtype), element);
+                dtype = part_of(next.dtype);
             }
             test::set_bits(target, (2 * to + part) * target_bits, target_bits, element);
         }
     return target;
 }
 
-/// Element after element, bit after bit, cast after cast.
+/// A step of one element, with the processor's arithmetic and the exact casts.
+std::uint64_t computed(chain_step const& step, data_type source, std::uint64_t element) {
+    if (step.computes == chain_step::operation::none)
+        return convert(source, step.dtype, element);
+    bool const is_sum = step.computes == chain_step::operation::add;
+    data_type const type = computing_type(source, step.dtype);
+    element = convert(source, type, element);
+    if (type == data_type::f64) {
+        double const x = std::bit_cast<double>(element);
+        element = std::bit_cast<std::uint64_t>(is_sum ? x + step.operand : x * step.operand);
+    } else {
+        float const x = std::bit_cast<float>(static_cast<std::uint32_t>(element));
+        auto const operand = static_cast<float>(step.operand);
+        element = std::bit_cast<std::uint32_t>(is_sum ? x + operand : x * operand);
+    }
+    return convert(type, step.dtype, element);
+}
+
+/// Element after element, bit after bit, step after step.
 std::vector<unsigned char> expected(affine_copy const& copy, element_conversion const& conversion,
                                     std::vector<unsigned char> const& source,
                                     std::vector<unsigned char> target) {
@@ -57,9 +75,9 @@ std::vector<unsigned char> expected(affine_copy const& copy, element_conversion 
     for (auto const& [from, to] : test::places(copy)) {
         std::uint64_t element = test::get_bits(source, from * source_bits, source_bits);
         data_type dtype = conversion.source;
-        for (data_type const next : conversion.chain.steps()) {
-            element = convert(dtype, next, element);
-            dtype = next;
+        for (chain_step const& next : conversion.chain.steps()) {
+            element = computed(next, dtype, element);
+            dtype = next.dtype;
         }
         test::set_bits(target, to * target_bits, target_bits, element);
     }
@@ -229,6 +247,47 @@ BOOST_AUTO_TEST_CASE(random_chains_are_run_step_by_step) {
         BOOST_TEST_REQUIRE(
             copies_right(random, test::random_copy(random, 3, 20), conversion, stores::streaming));
     }
+}
+
+BOOST_AUTO_TEST_CASE(sums_and_products_are_rounded_once) {
+    // 1 + 2^-7 is the next bf16 after 1; 1 + 2^-8 is a tie, and 1 + 2^-8 + 2^-9 is not.
+    auto const converts = [](chain_step::operation operation, double operand) {
+        return casting(data_type::bf16,
+                       then({}, data_type::bf16, {data_type::bf16, operation, operand}));
+    };
+    auto const bits = [](float value) {
+        return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
+    };
+    std::vector<std::uint16_t> const source{bits(0x1p-8f), bits(0x1.8p-8f), bits(-1), bits(3),
+                                            bits(-0.f)};
+    std::vector<std::uint16_t> target(5);
+    copy_elements({{5}, 0, {1}, 0, {1}}, converts(chain_step::operation::add, 1), source.data(),
+                  target.data());
+    BOOST_TEST(
+        (target == std::vector<std::uint16_t>{bits(1), bits(1 + 0x1p-7f), 0, bits(4), bits(1)}));
+    copy_elements({{5}, 0, {1}, 0, {1}}, converts(chain_step::operation::multiply, -.5),
+                  source.data(), target.data());
+    BOOST_TEST((target == std::vector<std::uint16_t>{bits(-0x1p-9f), bits(-0x1.8p-9f), bits(.5f),
+                                                     bits(-1.5f), 0}));
+}
+
+BOOST_AUTO_TEST_CASE(every_pair_of_floats_is_computed_as_the_loops_say) {
+    std::mt19937 random(11);
+    for (std::size_t from = 0; from < data_type_count; ++from)
+        for (std::size_t to = 0; to < data_type_count; ++to) {
+            auto const source = static_cast<data_type>(from), target = static_cast<data_type>(to);
+            if (!is_floating(source) || !is_floating(target))
+                continue;
+            for (auto const& step : {chain_step{target, chain_step::operation::add, 1},
+                                     chain_step{target, chain_step::operation::multiply, .7}}) {
+                auto const conversion = casting(source, then({}, source, step));
+                for (affine_copy const& copy :
+                     {transposing(7, 33), affine_copy{{1041}, 3, {1}, 0, {1}},
+                      affine_copy{{5, 130}, 0, {140, 1}, 0, {130, 1}}})
+                    BOOST_TEST(copies_right(random, copy, conversion),
+                               name(source) << " to " << name(target));
+            }
+        }
 }
 
 BOOST_AUTO_TEST_CASE(large_transposes_cross_every_edge_of_a_tile) {

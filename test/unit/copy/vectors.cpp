@@ -5,6 +5,10 @@
 #include "support.hpp"
 #include "vector_support.hpp"
 
+#include <bit>
+#include <cstring>
+#include <numeric>
+
 using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
@@ -178,6 +182,75 @@ BOOST_AUTO_TEST_CASE(squares_are_turned_and_converted_and_nothing_else_is_writte
 
 BOOST_AUTO_TEST_CASE(a_special_pattern_is_cast_in_every_lane_and_leaves_the_others_alone) {
     for_each_set(check_special_patterns);
+}
+
+BOOST_AUTO_TEST_CASE(arithmetic_in_registers_is_that_of_the_processor) {
+    using enum data_type;
+    for (detail::vector_set const set : test::all_vectors) {
+        if (!test::can_test(set))
+            continue;
+        for (auto const& [source, target] :
+             {std::pair{bf16, bf16}, {bf16, f32}, {bf16, f16}, {f16, f16}, {f16, f32}})
+            for (auto const operation :
+                 {chain_step::operation::add, chain_step::operation::multiply})
+                for (float const operand : {1.f, -.3f, 0x1p-20f}) {
+                    chain_step const step{target, operation, operand};
+                    auto const kernel = detail::computing_conversion_of(source, step, set);
+                    BOOST_TEST_REQUIRE(static_cast<bool>(kernel));
+                    std::vector<std::uint16_t> patterns(65'536 + 5);
+                    std::iota(patterns.begin(), patterns.end(), std::uint16_t{0});
+                    auto const bytes = static_cast<std::size_t>(bits(target) / 8);
+                    std::vector<unsigned char> result(patterns.size() * bytes);
+                    bool const streaming = operand != 1;
+                    kernel.row(reinterpret_cast<unsigned char const*>(patterns.data()),
+                               result.data(), static_cast<index_t>(patterns.size()), streaming);
+                    std::size_t wrong = 0;
+                    for (std::size_t i = 0; i < patterns.size(); ++i) {
+                        auto const x = std::bit_cast<float>(
+                            static_cast<std::uint32_t>(convert(source, f32, patterns[i])));
+                        float const y =
+                            operation == chain_step::operation::add ? x + operand : x * operand;
+                        std::uint64_t const wanted =
+                            convert(f32, target, std::bit_cast<std::uint32_t>(y));
+                        std::uint64_t there = 0;
+                        std::memcpy(&there, result.data() + i * bytes, bytes);
+                        wrong += there != wanted;
+                    }
+                    BOOST_TEST(wrong == 0u, name(source) << " to " << name(target));
+                }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(arithmetic_of_f32_is_that_of_the_processor) {
+    using enum data_type;
+    std::mt19937 random(17);
+    std::vector<std::uint32_t> patterns(20'003);
+    for (std::uint32_t& pattern : patterns)
+        pattern = static_cast<std::uint32_t>(random());
+    for (detail::vector_set const set : test::all_vectors) {
+        if (!test::can_test(set))
+            continue;
+        for (data_type const target : {f32, bf16, f16})
+            for (auto const operation :
+                 {chain_step::operation::add, chain_step::operation::multiply})
+                for (bool const streaming : {false, true}) {
+                    auto const kernel =
+                        detail::computing_conversion_of(f32, {target, operation, .3}, set);
+                    auto const bytes = static_cast<std::size_t>(bits(target) / 8);
+                    std::vector<unsigned char> result(patterns.size() * bytes);
+                    kernel.row(reinterpret_cast<unsigned char const*>(patterns.data()),
+                               result.data(), static_cast<index_t>(patterns.size()), streaming);
+                    std::size_t wrong = 0;
+                    for (std::size_t i = 0; i < patterns.size(); ++i) {
+                        auto const x = std::bit_cast<float>(patterns[i]);
+                        float const y = operation == chain_step::operation::add ? x + .3f : x * .3f;
+                        std::uint64_t there = 0;
+                        std::memcpy(&there, result.data() + i * bytes, bytes);
+                        wrong += there != convert(f32, target, std::bit_cast<std::uint32_t>(y));
+                    }
+                    BOOST_TEST(wrong == 0u, "to " << name(target));
+                }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,8 +3,8 @@
 #include <reshard/core/members.hpp>
 
 #include <reshard/core/box.hpp>
-#include <reshard/core/cast_chain.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/step_chain.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -15,7 +15,7 @@ using namespace reshard;
 using namespace reshard::detail;
 
 static_assert(storable<box> && storable<box const> && !storable_alone<box>);
-static_assert(storable<cast_chain> && storable<packed_vector>);
+static_assert(storable<step_chain> && storable<packed_vector>);
 static_assert(!storable<int> && !storable<std::string> && !storable<std::vector<box>>);
 static_assert(detail::made_by_recipe<packed_vector> && !detail::listing_members<packed_vector>);
 

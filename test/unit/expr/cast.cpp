@@ -5,6 +5,9 @@
 #include "support/says.hpp"
 
 #include <reshard/expr/concat.hpp>
+#include <reshard/expr/slice.hpp>
+
+#include <limits>
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -17,8 +20,14 @@ namespace {
 using types = std::vector<data_type>;
 
 types steps(expression const& tensor, std::size_t piece = 0) {
-    auto const chain = tensor.pieces[piece].casts;
-    return {chain.steps().begin(), chain.steps().end()};
+    types list;
+    for (chain_step const& step : tensor.pieces[piece].steps.steps())
+        list.push_back(step.dtype);
+    return list;
+}
+
+auto has(errc code) {
+    return [code](error const& problem) { return problem.code() == code; };
 }
 
 expression const w = source_tensor(0, {4}, data_type::f32);
@@ -75,6 +84,56 @@ BOOST_AUTO_TEST_CASE(too_many_roundings_are_refused) {
     BOOST_CHECK_EXCEPTION(
         cast(value, data_type::bf16), error,
         says(errc::limit_exceeded, "a tensor is cast more than 15 times in a row"));
+}
+
+BOOST_AUTO_TEST_CASE(products_and_sums_are_steps_of_each_piece) {
+    expression const half = source_tensor(1, {2}, data_type::bf16);
+    expression const sum = shifted(scaled(half, .5, data_type::f32), 1, data_type::bf16);
+    BOOST_TEST((sum.dtype == data_type::bf16));
+    BOOST_TEST((sum.shape == half.shape));
+    chain_steps const list = sum.pieces[0].steps.steps();
+    BOOST_TEST_REQUIRE(list.size() == 2u);
+    BOOST_TEST((list[0] == chain_step{data_type::f32, chain_step::operation::multiply, .5}));
+    BOOST_TEST((list[1] == chain_step{data_type::bf16, chain_step::operation::add, 1}));
+    BOOST_TEST(!is_source_box(sum));
+    expression const both = shifted(concat({half, cast(w, data_type::bf16)}, 0), 1);
+    BOOST_TEST((steps(both, 0) == types{data_type::bf16}));
+    BOOST_TEST((steps(both, 1) == types{data_type::bf16, data_type::bf16}));
+}
+
+BOOST_AUTO_TEST_CASE(zeros_stay_zeros_in_a_product_and_have_no_sum) {
+    expression const longer = resize(w, {6});
+    BOOST_TEST((scaled(longer, 2).pieces[1].steps == step_chain{}));
+    BOOST_TEST((scaled(zeros({2}, data_type::f32), 2) == zeros({2}, data_type::f32)));
+    for (double const factor : {-1., -0.})
+        BOOST_CHECK_EXCEPTION(scaled(longer, factor), error, has(errc::unsupported));
+    BOOST_CHECK_EXCEPTION(shifted(longer, 1), error,
+                          says(errc::unsupported,
+                               "it has zeros without a source, which arithmetic would change; "
+                               "compute before the statement that appends them"));
+}
+
+BOOST_AUTO_TEST_CASE(only_floating_point_numbers_are_computed) {
+    BOOST_CHECK_EXCEPTION(
+        shifted(source_tensor(0, {4}, data_type::i32), 1), error,
+        says(errc::dtype_mismatch,
+             "it is int32, but arithmetic needs floating-point numbers; cast it first"));
+    BOOST_CHECK_EXCEPTION(scaled(source_tensor(0, {4}, data_type::c64), 2), error,
+                          has(errc::dtype_mismatch));
+    BOOST_CHECK_EXCEPTION(scaled(w, 2, data_type::i8), error, has(errc::dtype_mismatch));
+}
+
+BOOST_AUTO_TEST_CASE(a_constant_that_the_computation_cannot_hold_is_refused) {
+    double const infinity = std::numeric_limits<double>::infinity();
+    for (double const number :
+         {infinity, -infinity, 1e39, infinity - infinity, 1e-60, -1e-60, 0x1p-150})
+        BOOST_CHECK_EXCEPTION(scaled(w, number), error, has(errc::overflow));
+    BOOST_TEST((scaled(source_tensor(0, {4}, data_type::f64), 1e39).dtype == data_type::f64));
+    for (double const number : {3.4028235e38, 1e-45, 1e-40})
+        BOOST_TEST((scaled(w, number).dtype == data_type::f32));
+    BOOST_CHECK_EXCEPTION(
+        shifted(w, 1e39), error,
+        says(errc::overflow, "it is computed in float32, which does not have the number 1e+39"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(what_is_rounded_is_lost_unless_it_arrives_elsewhere_too) {
     auto const losses = losses_of(map);
     BOOST_TEST_REQUIRE(losses.size() == 1u);
     BOOST_TEST((losses[0].type == loss::kind::rounded));
-    BOOST_TEST((losses[0].dtype == data_type::bf16));
+    BOOST_TEST((losses[0].step == chain_step{data_type::bf16}));
     BOOST_TEST(text_of(map, losses[0]) == "a is rounded on the way from float32 to bfloat16");
     map.define("z", map.source(0));
     BOOST_TEST(losses_of(map).empty());
@@ -107,6 +107,15 @@ BOOST_AUTO_TEST_CASE(a_piece_that_fits_no_source_uses_nothing) {
     map.define("z", source_tensor(0, {5, 6}, data_type::f32));
     BOOST_TEST_REQUIRE(losses_of(map).size() == 1u);
     BOOST_TEST(losses_of(map)[0].key == "a");
+}
+
+BOOST_AUTO_TEST_CASE(arithmetic_may_change_every_element) {
+    mapping map;
+    map.define("a", shifted(map.source("a", {4}, data_type::bf16), 1));
+    auto const losses = losses_of(map);
+    BOOST_TEST_REQUIRE(losses.size() == 1u);
+    BOOST_TEST((losses[0].type == loss::kind::rounded));
+    BOOST_TEST(text_of(map, losses[0]) == "a is computed on the way, and rounded to bfloat16");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -26,8 +26,8 @@ piece matrix_at(key_id source, index_t index) {
 }
 
 /// A chain of roundings that is as long as asked for: to and fro, each a loss.
-cast_chain long_chain(std::size_t steps) {
-    cast_chain chain;
+step_chain long_chain(std::size_t steps) {
+    step_chain chain;
     for (std::size_t i = 0; i < steps; ++i)
         chain = then(chain, data_type::f32, i % 2 == 0 ? data_type::bf16 : data_type::f16);
     return chain;
@@ -37,7 +37,7 @@ cast_chain long_chain(std::size_t steps) {
 
 BOOST_AUTO_TEST_CASE(a_list_gives_its_pieces_back) {
     piece rounded = test::turned_box();
-    rounded.casts = then({}, data_type::f32, data_type::bf16);
+    rounded.steps = then({}, data_type::f32, data_type::bf16);
     piece_list list(2);
     list.push_back(test::turned_box());
     list.push_back(rounded);
@@ -142,12 +142,12 @@ BOOST_AUTO_TEST_CASE(chains_of_casts_come_back_whatever_their_length) {
     piece_list list(2);
     for (std::size_t steps = 0; steps <= 15; ++steps) {
         piece rounded = matrix_at(1, static_cast<index_t>(2 * steps));
-        rounded.casts = long_chain(steps);
-        BOOST_TEST_REQUIRE(rounded.casts.steps().size() == steps);
+        rounded.steps = long_chain(steps);
+        BOOST_TEST_REQUIRE(rounded.steps.steps().size() == steps);
         list.push_back(rounded);
     }
     for (std::size_t steps = 0; steps <= 15; ++steps) {
-        BOOST_TEST((list[steps].casts == long_chain(steps)));
+        BOOST_TEST((list[steps].steps == long_chain(steps)));
         BOOST_TEST((list[steps].source_offset == index_vector{0, 0}));
         BOOST_TEST(list.target_offset(steps, 1) == static_cast<index_t>(2 * steps));
     }

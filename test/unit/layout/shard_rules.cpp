@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(names_in_the_rules_are_cut_and_have_the_prefix) {
         {"layers.3.out.bias", data_type::bf16, {8}, {{0}, {8}}, {}}};
     BOOST_TEST((result.shards == expected));
     BOOST_TEST(result.unmatched.empty());
-    check_rules(solo{}, attention_rules(), attention, result);
+    check(solo{}, attention_rules(), attention, result);
 }
 
 BOOST_AUTO_TEST_CASE(without_a_rule_every_rank_has_a_copy_and_the_key_is_reported) {
@@ -53,15 +53,15 @@ BOOST_AUTO_TEST_CASE(without_a_rule_every_rank_has_a_copy_and_the_key_is_reporte
     auto const result = apply(layer, attention, second_of_two);
     BOOST_TEST((result.shards[3] == replicated("layers.3.out.bias", data_type::bf16, {8})));
     BOOST_TEST((result.unmatched == std::vector<std::string>{"layers.3.out.bias"}));
-    check_rules(solo{}, layer, attention, result);
+    check(solo{}, layer, attention, result);
     layer.others = shard_rules::unmatched::refuse;
-    BOOST_CHECK_EXCEPTION(check_rules(solo{}, layer, attention, result), error,
+    BOOST_CHECK_EXCEPTION(check(solo{}, layer, attention, result), error,
                           says(errc::unknown_key,
                                "'layers.3.out.bias' matches no rule; add a rule for each tensor "
                                "(a rule without an axis replicates it)"));
     layer.rules.pop_back();
     BOOST_CHECK_EXCEPTION(
-        check_rules(solo{}, layer, attention, apply(layer, attention, second_of_two)), error,
+        check(solo{}, layer, attention, apply(layer, attention, second_of_two)), error,
         says(errc::unknown_key, "'layers.3.out.weight' and 1 more key match no rule; add a rule "
                                 "for each tensor (a rule without an axis replicates it)"));
 }
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_rule_that_matches_nothing_is_an_error) {
     layer.rules[2].match = key_pattern("out.wieght");
     auto const result = apply(layer, attention, second_of_two);
     BOOST_TEST((result.used == std::vector<bool>{true, true, false, true}));
-    BOOST_CHECK_EXCEPTION(check_rules(solo{}, layer, attention, result), error,
+    BOOST_CHECK_EXCEPTION(check(solo{}, layer, attention, result), error,
                           says(errc::unknown_key,
                                "rule 3 of 4, 'out.wieght', applies to no tensor on any rank (did "
                                "you mean 'out.weight'?); rank 0 has 4 tensors below 'layers.3.'"));
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_rule_behind_one_that_takes_all_is_an_error) {
     shard_rules const layer{"", {{key_pattern("**")}, {key_pattern("a"), 0}}};
     std::vector<shard_rules::tensor> const tensors{{"a", data_type::f32, {2}}};
     BOOST_CHECK_EXCEPTION(
-        check_rules(solo{}, layer, tensors, apply(layer, tensors, second_of_two)), error,
+        check(solo{}, layer, tensors, apply(layer, tensors, second_of_two)), error,
         says(errc::unknown_key,
              "rule 2 of 2, 'a', applies to no tensor on any rank: an earlier rule matches 'a'"));
 }
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(an_axis_that_a_tensor_does_not_have_names_the_whole_key) {
 
 BOOST_AUTO_TEST_CASE(no_tensors_need_no_rules) {
     BOOST_TEST(apply({}, {}, second_of_two).shards.empty());
-    check_rules(solo{}, {}, {}, {});
+    check(solo{}, {}, {}, {});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,9 +4,9 @@
 
 #include "support/archives.hpp"
 
-#include <reshard/core/cast_chain.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/core/permutation.hpp>
+#include <reshard/core/step_chain.hpp>
 
 #include <limits>
 
@@ -35,11 +35,11 @@ BOOST_AUTO_TEST_CASE(numbers_by_axis_come_back) {
 }
 
 BOOST_AUTO_TEST_CASE(chains_of_casts_come_back) {
-    cast_chain const two =
+    step_chain const two =
         then(then({}, data_type::f32, data_type::bf16), data_type::f32, data_type::f32);
     BOOST_TEST(two.count == 2);
     BOOST_TEST((back(two) == two));
-    BOOST_TEST(back(cast_chain{}).empty());
+    BOOST_TEST(back(step_chain{}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(orders_of_axes_come_back) {

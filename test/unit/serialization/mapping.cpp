@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(mappings_come_back_as_they_were) {
     BOOST_TEST(back.find("new")->added);
     BOOST_TEST(back.removed()[1] == "older");
     BOOST_TEST((back.relations()[2] == relation{relation::kind::scale, "w", "w.2"}));
-    BOOST_TEST(back.find("rounded")->value.pieces[0].casts.count == 2);
+    BOOST_TEST(back.find("rounded")->value.pieces[0].steps.count == 2);
 }
 
 BOOST_AUTO_TEST_CASE(programs_of_text_come_back_lowered) {
@@ -110,12 +110,12 @@ BOOST_AUTO_TEST_CASE(pieces_that_are_not_those_of_their_tensors_are_refused) {
                                     "has a piece [1:7, 0:4] of 't' that exceeds the tensor");
     wrong = turned();
     wrong.stored = data_type::f64;
-    wrong.casts = then({}, data_type::f64, data_type::f32);
+    wrong.steps = then({}, data_type::f64, data_type::f32);
     BOOST_TEST(fault_of({wrong}) == "corrupt_file: the archive of a mapping contradicts itself: it "
                                     "has a piece [0:6, 0:4] of 't' that does not have the data "
                                     "type of its source");
     wrong = turned();
-    wrong.casts = then({}, data_type::f32, data_type::f16);
+    wrong.steps = then({}, data_type::f32, data_type::f16);
     BOOST_TEST(fault_of({wrong}) == "corrupt_file: the archive of a mapping contradicts itself: it "
                                     "has a piece [0:6, 0:4] of 't' that "
                                     "does not have the data type of the tensor");

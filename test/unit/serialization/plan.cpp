@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(numbers_beyond_what_the_plan_has_are_refused) {
     wrong = made();
     wrong.transfers[0].chain = 9;
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
-                                  "a transfer with a cast chain that does not exist");
+                                  "a transfer with a chain of steps that does not exist");
     wrong = made();
     wrong.transfers[0].source_key = 2;
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(transfers_that_cannot_be_run_are_refused) {
     wrong.target_dtypes[0] = data_type::f64;
     BOOST_TEST(fault_of(wrong) ==
                "corrupt_file: the archive of a plan contradicts itself: it has "
-               "a transfer with casts that do not end in the target's data type");
+               "a transfer with steps that do not end in the target's data type");
     wrong = made();
     std::swap(wrong.transfers.front(), wrong.transfers.back());
     BOOST_TEST(

@@ -273,8 +273,7 @@ private:
     void add_state(std::string const& parameter, bound_value const& value,
                    state_suffix const& state, vector<std::string>& keys) {
         auto const has = has_state(in_.source, value, state);
-        if (has == false || &state != &first_of_kind(state) ||
-            (state.is_found && is_named(value, state)))
+        if (has == false || &state != &first_of_kind(state) || is_named(value, state))
             return;
         std::string const key = new_key(parameter, state);
         if (is_made(key)) // a statement defines the state

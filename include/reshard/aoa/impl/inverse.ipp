@@ -7,11 +7,14 @@
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/operation.hpp>
-#include <reshard/core/cast_chain.hpp>
+#include <reshard/aoa/words.hpp>
+#include <reshard/core/step_chain.hpp>
 #include <reshard/expr/slice.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -31,8 +34,9 @@ RESHARD_DECL tensor_facts apply(attribute const& current_attribute, tensor_facts
     operation step({&value}, {}, 1);
     step.expect(wanted);
     expression const expression = step.run({alone})[0];
-    data_type const type =
-        is_lossless(before.held, expression.dtype) ? before.held : expression.dtype;
+    bool const keeps_values =
+        !is_arithmetic(current_attribute.word) && is_lossless(before.held, expression.dtype);
+    data_type const type = keeps_values ? before.held : expression.dtype;
     return {expression.shape, expression.dtype, type};
 }
 
@@ -176,14 +180,52 @@ inline attribute_list inverse_reshape(attribute_step const& step) {
     return {make_attribute("reshape", list_text(step.before.shape), *step.applied)};
 }
 
+RESHARD_DECL attribute undo_squeeze(attribute const& applied) {
+    attribute undo = applied;
+    undo.word = applied.word == "squeeze" ? "unsqueeze" : "squeeze";
+    return undo;
+}
+
+/// Subtracts, or divides. Both may round, even if a factor is a power of two: the product may be
+/// too large or too small for its type.
+inline attribute_list inverse_arithmetic(attribute_step const& step, bool allow_rounding) {
+    attribute const& applied = *step.applied;
+    double const operand = *applied.number();
+    bool const is_sum = applied.word == "add";
+    double const inverse = is_sum ? -operand : 1 / operand;
+    bool const is_wide = computing_type(step.before.dtype, step.after.dtype) == data_type::f64;
+    double const limit =
+        is_wide ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()};
+    if (!(std::abs(inverse) <= limit))
+        throw statement_error{errc::not_invertible,
+                              words("nothing undoes a product with ", shortest_text(operand)),
+                              applied.where};
+    if (!allow_rounding)
+        throw statement_error{
+            errc::not_invertible,
+            words(applied.word, '=', shortest_text(operand), " may round, and so may the ",
+                  is_sum ? "difference" : "quotient", " that undoes it (option allow_rounding)"),
+            applied.where};
+    attribute undo = make_attribute(applied.word, shortest_text(inverse), applied);
+    undo.quote = 0;
+    std::string_view digits = std::get<std::string>(undo.value);
+    if (auto const integer = take_integer(digits); integer && digits.empty())
+        undo.value = *integer;
+    return {undo};
+}
+
 RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_rounding) {
     std::string const& word = step.applied->word;
+    if (is_arithmetic(step.applied->word))
+        return inverse_arithmetic(step, allow_rounding);
     if (word == "permute")
         return inverse_permute(step);
     if (word == "dtype" || word == "dst_dtype")
         return inverse_cast(step, allow_rounding);
     if (word == "reshape")
         return inverse_reshape(step);
+    if (word == "squeeze" || word == "unsqueeze")
+        return {undo_squeeze(*step.applied)};
     if (word == "slice" || word == "resize")
         return inverse_resize(step);
     throw statement_error{errc::unsupported, words("'", word, "' cannot be reversed"),
@@ -192,9 +234,19 @@ RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_ro
 
 RESHARD_DECL attribute_list inverse_of(vector<attribute_step> const& steps, bool allow_rounding) {
     attribute_list list;
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step)
-        for (attribute& attribute : inverse_of(*step, allow_rounding))
+    auto const append = [&](attribute_step const& step) {
+        for (attribute& attribute : inverse_of(step, allow_rounding))
             list.push_back(std::move(attribute));
+    };
+    auto const computes = [&](std::size_t i) { return is_arithmetic(steps[i].applied->word); };
+    for (std::size_t end = steps.size(); end > 0; --end) {
+        std::size_t const cast = end - 1;
+        // The cast after arithmetic is its rounding, in the reverse as well.
+        if (steps[cast].applied->word == "dtype")
+            for (; end > 1 && computes(end - 2); --end)
+                append(steps[end - 2]);
+        append(steps[cast]);
+    }
     return list;
 }
 

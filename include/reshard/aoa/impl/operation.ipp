@@ -16,6 +16,7 @@
 #include <reshard/expr/slice.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -73,11 +74,19 @@ inline attribute_word const& known_word(attribute const& attribute) {
 
 RESHARD_DECL void check_attribute(attribute const& attribute) {
     value_kind const wanted = known_word(attribute).value;
-    bool const is_number = std::holds_alternative<index_t>(attribute.value);
-    if (wanted != value_kind::none && is_number != (wanted == value_kind::number))
+    value_kind const written = attribute.is_quoted() ? value_kind::text
+                               : std::holds_alternative<index_t>(attribute.value)
+                                   ? value_kind::number
+                                   : value_kind::real;
+    bool const fits =
+        written == wanted || (written == value_kind::number && wanted == value_kind::real);
+    if (wanted != value_kind::none && !fits)
         throw statement_error{errc::syntax,
                               words("the value of '", attribute.word, "' must be ",
-                                    is_number ? "a quoted string" : "an integer, as in axis=0"),
+                                    wanted == value_kind::text ? std::string("a quoted string")
+                                    : wanted == value_kind::number
+                                        ? "an integer, as in axis=0"
+                                        : "a number, as in " + attribute.word + "=0.5"),
                               attribute.where};
 }
 
@@ -149,6 +158,37 @@ inline index_vector filled_in(vector<std::optional<index_t>> const& extents, ind
     return shape;
 }
 
+/// The shape of a tensor with one axis of extent 1 more, or less.
+///
+/// \throws error with errc::shape_mismatch if there is no such axis, or if it has another extent
+inline index_vector shape_beside(attribute const& attribute, expression const& tensor) {
+    bool const adds = attribute.word == "unsqueeze";
+    index_t const written = std::get<index_t>(attribute.value);
+    auto const ndim = static_cast<index_t>(tensor.ndim()) + (adds ? 1 : 0);
+    index_t const axis = written < 0 ? written + ndim : written;
+    if (axis < 0 || axis >= ndim)
+        fail(errc::shape_mismatch, "axis ", written, " is out of range for a tensor of ",
+             counted(tensor.ndim(), "axis"), ", shape ", tensor.shape);
+    if (adds && ndim > static_cast<index_t>(max_ndim))
+        fail(errc::shape_mismatch, "a tensor has at most ", counted(max_ndim, "axis"),
+             ", and this one has the shape ", tensor.shape);
+    index_vector shape;
+    for (std::size_t i = 0; i < tensor.ndim(); ++i) {
+        if (static_cast<index_t>(i) == axis && adds)
+            shape.push_back(1);
+        if (static_cast<index_t>(i) != axis || adds)
+            shape.push_back(tensor.shape[i]);
+        else if (tensor.shape[i] != 1)
+            fail(errc::shape_mismatch, "axis ", axis, " of shape ", tensor.shape,
+                 " has the extent ", tensor.shape[i],
+                 ", and only an axis of extent 1 can be "
+                 "dropped; an unstack has as many results as its axis is long");
+    }
+    if (adds && axis + 1 == ndim)
+        shape.push_back(1);
+    return shape;
+}
+
 /// The shape of a tensor after `resize="[...]"`: the list, with the extents in `shape` for `*`.
 ///
 /// \throws statement_error with errc::syntax
@@ -203,10 +243,16 @@ RESHARD_DECL void operation::apply(vector<attribute> const& list, std::size_t i)
         return each_value(attribute, "resize of", [&](expression const& value) {
             return resize(value, resized_shape(value.shape, attribute));
         });
+    if (attribute.word == "unsqueeze" || attribute.word == "squeeze")
+        return each_value(attribute, attribute.word + " of", [&](expression const& value) {
+            return reshape(value, shape_beside(attribute, value), limit_);
+        });
     if (attribute.word == "dtype")
         return cast_to(attribute);
     if (attribute.word == "src_dtype" || attribute.word == "dst_dtype")
         return cast_between(list, i);
+    if (is_arithmetic(attribute.word))
+        return compute(list, i);
     if (attribute.word == "sizes")
         return check_sizes(list, i);
     if (attribute.word == "scales" || attribute.word == "blocks")
@@ -307,6 +353,48 @@ RESHARD_DECL void operation::check_sizes(vector<attribute> const& list, std::siz
 RESHARD_DECL void operation::cast_to(attribute const& attribute) {
     data_type const dtype = dtype_in(attribute);
     each_value(attribute, "cast of", [&](expression const& value) { return cast(value, dtype); });
+}
+
+/// Refuses a number that an f64 cannot hold: too large, or too small and not zero.
+///
+/// \throws statement_error with errc::overflow
+inline void check_number(attribute const& attribute) {
+    auto const* const text = std::get_if<std::string>(&attribute.value);
+    double const number = *attribute.number();
+    bool const has_digits =
+        text && text->substr(0, text->find_first_of("eE")).find_first_of("123456789") != text->npos;
+    if (has_digits && (number == 0 || std::isinf(number)))
+        throw statement_error{errc::overflow,
+                              words("an f64 cannot hold the number ", *text,
+                                    number == 0 ? ", which is too small" : ", which is too large"),
+                              attribute.where};
+}
+
+RESHARD_DECL void operation::compute(vector<attribute> const& list, std::size_t i) {
+    if (i > 0 && is_arithmetic(list[i - 1].word))
+        return; // done with the first one
+    std::size_t end = i;
+    for (; end < list.size() && is_arithmetic(list[end].word); ++end) {
+        check_attribute(list[end]);
+        check_number(list[end]);
+    }
+    bool const is_cast = end < list.size() && list[end].word == "dtype";
+    vector<data_type> results;
+    for (expression const* const value : values_)
+        results.push_back(!is_cast ? value->dtype
+                          : is_floating(dtype_in(list[end]))
+                              ? dtype_in(list[end])
+                              : computing_type(value->dtype, value->dtype));
+    for (; i < end; ++i) {
+        auto result = results.begin();
+        bool const is_sum = list[i].word == "add";
+        each_value(list[i], is_sum ? "sum of" : "product of", [&](expression const& value) {
+            data_type const rounded = *result++;
+            data_type const dtype = i + 1 < end ? computing_type(value.dtype, rounded) : rounded;
+            double const operand = *list[i].number();
+            return is_sum ? shifted(value, operand, dtype) : scaled(value, operand, dtype);
+        });
+    }
 }
 
 RESHARD_DECL void operation::cast_between(vector<attribute> const& list, std::size_t i) {

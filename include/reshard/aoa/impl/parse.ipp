@@ -67,9 +67,14 @@ inline std::string value_advice(std::string_view before, std::string_view remain
     std::string value(first_word(remainder));
     if (remainder.starts_with('[') && remainder.find(']') < remainder.find_first_of("\r\n"))
         value = remainder.substr(0, remainder.find(']') + 1);
-    bool const is_number = remainder.starts_with('-') || (!value.empty() && value[0] <= '9');
+    std::string_view const digits = remainder.substr(remainder.starts_with('-') ? 1 : 0);
+    bool const is_number = !digits.empty() && digits[0] >= '0' && digits[0] <= '9';
     if (attribute_word && attribute_word->value == value_kind::number && is_number)
         return "; integers must fit in 64 bits";
+    if (attribute_word && attribute_word->value == value_kind::real && is_number)
+        return "; an integer must fit in 64 bits; larger ones are written as in 1e20";
+    if (attribute_word && attribute_word->value == value_kind::real)
+        return "; " + word + " takes a number, as in " + word + "=0.5";
     if (attribute_word && attribute_word->value == value_kind::number)
         return "; " + word + " takes an integer, as in " + word + "=1";
     if (value.empty() || value.size() > 60)
@@ -96,6 +101,8 @@ inline std::string habit_advice(std::string_view before, std::string_view remain
         return "; a comment begins with '#'";
     if (remainder.starts_with(';'))
         return "; a statement ends with its line, without ';'";
+    if (before.ends_with('$') && remainder.starts_with('{'))
+        return "; a computed number has a name in capitals, as in ${2*N + 1} or ${N/2}";
     if (!is_apart && begins_with(remainder, {"{", "<", "%"}))
         return "; to match every number, write a placeholder, as in l.$LAYER_ID.w; to list some, "
                "write a range, as in w[0:4]";
@@ -145,7 +152,7 @@ inline std::string name_advice(std::string_view before, std::string_view remaind
 RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
                                 std::string_view expected) {
     std::string_view const before = text.substr(0, offset), remainder = text.substr(offset);
-    if (expected.starts_with("an integer"))
+    if (expected.starts_with("a number"))
         return value_advice(before, remainder);
     std::string match = expected == "'->'" ? arrow_advice(remainder) : "";
     if (match.empty())

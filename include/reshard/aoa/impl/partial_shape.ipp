@@ -58,6 +58,10 @@ inline partial_shape undo_partial(vector<attribute> const& list, std::size_t i,
             order.empty() ? permutation::reversed(ndim)
                           : permutation::of(index_vector(order.begin(), order.end()), ndim);
         after.shape = applied.undo(*after.shape);
+    } else if (attribute.word == "squeeze" || attribute.word == "unsqueeze") {
+        after = apply_partial(undo_squeeze(attribute), after);
+    } else if (is_arithmetic(attribute.word)) {
+        return after;
     } else if (attribute.word == "dtype") {
         after.dtype = std::nullopt;
     } else if (attribute.word == "dst_dtype" && i > 0) {

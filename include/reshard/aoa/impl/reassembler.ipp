@@ -5,8 +5,8 @@
 
 #include <reshard/aoa/reassembler.hpp>
 
-#include <reshard/core/cast_chain.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/step_chain.hpp>
 #include <reshard/expr/losses.hpp>
 #include <reshard/layout/cover.hpp>
 
@@ -49,7 +49,7 @@ RESHARD_DECL void reassembly::sort() {
 
 RESHARD_DECL bool reassembly::is_reversible(piece const& candidate) {
     return !find_rounding(candidate) &&
-           is_castable(result(candidate.stored, candidate.casts), candidate.stored);
+           is_castable(result(candidate.stored, candidate.steps), candidate.stored);
 }
 
 RESHARD_DECL auto reassembly::needed(key_id source) -> vector<found_piece> {
@@ -251,7 +251,7 @@ RESHARD_DECL attribute_list reassembler::steps(reassembled::cell const& cell, te
         list.push_back(text("permute", list_text(undone), where));
     if (source.shape != covering.order.undo(covering.extent))
         list.push_back(text("reshape", list_text(source.shape), where));
-    if (result(covering.stored, covering.casts) != covering.stored)
+    if (result(covering.stored, covering.steps) != covering.stored)
         list.push_back(text("dtype", std::string(reshard::name(covering.stored)), where));
     if (cell.region != source)
         list.push_back(slice(relative_to(cell.region, source.offset), source.shape, where));

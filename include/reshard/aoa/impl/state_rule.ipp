@@ -5,10 +5,14 @@
 
 #include <reshard/aoa/define_outputs.hpp>
 
+#include <reshard/aoa/impl/state_words.ipp>
+#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/expr/block_scales.hpp>
+#include <reshard/expr/cast.hpp>
 
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 namespace reshard::aoa::detail {
 
@@ -53,11 +57,47 @@ inline void check_state_type(catalog_entry const& entry, catalog_entry const& fi
              "', from which '", key, "' is also made, is ", first.dtype);
 }
 
-/// A copy of the piece that reads the state instead of the parameter.
-inline piece state_piece(piece copied, key_id state, data_type dtype) {
-    copied.source = state;
-    copied.stored = dtype;
-    copied.casts = {};
+/// A copy of the piece that reads the state instead of the parameter. Casts do not apply to a
+/// state. Arithmetic applies to a copy of the parameter, in the copy's own type; moments do not
+/// change if a constant is added to the parameter, and would if it is multiplied.
+///
+/// \throws error with errc::unsupported for moments of a parameter that is multiplied
+inline piece state_piece(piece copied, key_id id, catalog_entry const& entry,
+                         state_suffix const& state) {
+    step_chain const computed = std::exchange(copied.steps, {});
+    copied.source = id;
+    copied.stored = entry.dtype;
+    if (id == zero_source || !computed.computes())
+        return copied;
+    auto const is_copy = is_parameter_copy(state);
+    chain_steps const steps = computed.steps();
+    auto const computes = [&](std::size_t i) {
+        return i < steps.size() && steps[i].computes != chain_step::operation::none;
+    };
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (!computes(i))
+            continue;
+        chain_step const& step = steps[i];
+        bool const is_product =
+            step.computes == chain_step::operation::multiply && step.operand != 1;
+        if (is_product ? !is_copy.value_or(false) : !is_copy)
+            fail(errc::unsupported, "'", entry.key, "' cannot follow its parameter, which is ",
+                 is_product ? "multiplied by " : "increased by ", shortest_text(step.operand),
+                 is_copy ? ": moments change in another way"
+                         : ": it may be a copy of the parameter, or a moment",
+                 "; write a statement for it, or remove it:  ", quoted_name(entry.key), " -> _");
+        if (!*is_copy)
+            continue;
+        bool const is_rounded = !computes(i + 1) || !is_lossless(data_type::f32, step.dtype);
+        chain_step const own{is_rounded ? entry.dtype : computing_type(entry.dtype, entry.dtype),
+                             step.computes, step.operand};
+        try {
+            check_arithmetic(entry.dtype, own);
+        } catch (error const& problem) {
+            fail(problem.code(), "'", entry.key, "' cannot follow its parameter: ", problem.what());
+        }
+        copied.steps = then(copied.steps, copied.stored, own);
+    }
     return copied;
 }
 
@@ -146,7 +186,7 @@ inline expression make_state(source_names const& source, bound_value const& para
             id = state_source(source, id, state, key);
             check_state_type(source.entry(id), first, key);
         }
-        result.pieces.push_back(state_piece(tensor.pieces[i], id, first.dtype));
+        result.pieces.push_back(state_piece(tensor.pieces[i], id, first, state));
     }
     return result;
 }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string_view>
 
 /// \file
@@ -53,6 +54,21 @@ inline constexpr std::string_view state_names[] = {"exp_avg",
                                                    "exp_avg_res",
                                                    "fp32_from_fp16_params",
                                                    "fp32_groups"};
+
+/// Those of them that are copies of their parameters, usually in f32. The others are moments: sums
+/// and means of gradients.
+///
+/// \par Source as above; `w` of `w_0` is PaddlePaddle's, `z` schedulefree's
+inline constexpr std::string_view copy_names[] = {"fp32_param",
+                                                  "master_param",
+                                                  "master_weight",
+                                                  "master_weights",
+                                                  "fp32",
+                                                  "ax",
+                                                  "fp32_from_fp16_params",
+                                                  "fp32_groups",
+                                                  "w",
+                                                  "z"};
 
 /// The classes of optimizers that trainers use as names in keys. Sorted, in lower case.
 ///
@@ -124,6 +140,25 @@ inline std::string_view last_segment(std::string_view key) {
     while (begin > 0 && key[begin - 1] != '.' && key[begin - 1] != '/')
         --begin;
     return key.substr(begin);
+}
+
+/// Whether a state is a copy of its parameter, or a moment; std::nullopt if its name is unknown.
+inline std::optional<bool> is_parameter_copy(state_suffix const& state) {
+    std::optional<bool> result;
+    for (std::string_view text : {std::string_view(state.prefix), std::string_view(state.suffix)})
+        while (!text.empty() && !result) {
+            std::size_t const end = std::min(text.size(), text.find_first_of(separators));
+            std::string_view name = text.substr(0, end);
+            text.remove_prefix(std::min(text.size(), end + 1));
+            name.remove_prefix(name.starts_with('_') ? 1 : 0); // of `P_exp_avg`
+            if (name.ends_with("_0"))
+                name.remove_suffix(2);
+            if (std::ranges::find(copy_names, name) != std::end(copy_names))
+                result = true;
+            else if (std::ranges::find(state_names, name) != std::end(state_names))
+                result = false;
+        }
+    return result;
 }
 
 inline bool is_model(std::string_view segment) {

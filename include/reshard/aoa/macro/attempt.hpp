@@ -22,7 +22,8 @@ namespace detail {
 
 /// Whether a broken statement can keep a name. A name with open numbers is recorded as lost.
 inline bool keeps(macro_context& context, name const& name, bool is_read) {
-    if (name.kind == name::kind_type::pattern) {
+    if (name.kind == name::kind_type::pattern &&
+        !has_segment(context.code, name, segment::kind_type::anything)) {
         context.lost.push_back({name, is_read});
         if (!is_read)
             context.lost_outlines.insert(outline_of(context.code.pattern(name)));

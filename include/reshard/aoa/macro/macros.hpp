@@ -128,6 +128,40 @@ RESHARD_DECL void expand_array(macro_context& context, statement const& current_
 /// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint); there only keys of the source
 RESHARD_DECL void expand_star(macro_context& context, vector<statement>& statements);
 
+/// Replaces each statement with `**` by a statement for each key of the source that its first name
+/// on the left matches, and that no statement without `**` reads. If several statements match a
+/// key, the first one takes it. An earlier `**` of a name matches as little as possible, perhaps
+/// nothing; the same statement may have placeholders. In an addition the keys are the target's.
+///
+/// States that follow their parameters are not taken. Findings: errc::bad_macro if names do not
+/// have equally many `**` or the same placeholders, or have `*` as well; a note that lists keys
+/// which an earlier statement took; no match, as the options specify.
+///
+/// \throws     failed_statement with errc::limit_exceeded
+/// \par Source none: in the original, `*` matches numbers only
+RESHARD_DECL void expand_anything(macro_context& context, vector<statement>& statements);
+
+/// Makes `*` of the placeholder that only the members of a stack have, as in
+/// `e.$EXPERT.w -> e.w, stack=0` and `l.$L.e.w -> l.$L.e.$EXPERT.w, unstack=0`.
+///
+/// Finding: errc::bad_macro if that placeholder has a formula.
+RESHARD_DECL void expand_members(macro_context& context, vector<statement>& statements);
+
+/// Replaces the `*` in the result of an `unstack` by the numbers from 0 up to the extent of the
+/// source's tensor. A tensor that the source does not have is left to `expand_star`.
+///
+/// \throws failed_statement with errc::limit_exceeded
+RESHARD_DECL void expand_unstack(macro_context& context, statement const& current_statement,
+                                 vector<statement>& expanded);
+
+/// Replaces `stack=k` by `unsqueeze=k, axis=k`, and `unstack=k` by `axis=k, squeeze=k`: a new axis,
+/// and a concat along it; a split, and no axis.
+///
+/// \throws     failed_statement with errc::bad_macro for several stacks, or an axis beside them
+/// \par Source none; the words are those of torch and NumPy
+RESHARD_DECL void expand_stack(macro_context& context, statement const& current_statement,
+                               vector<statement>& expanded);
+
 /// Replaces `s -> d`, `s -> q, k, v` and `q, k, v -> d`, each with `fused_qkv_old`, by splits and
 /// concats. Each part of the fused tensor has its queries, then its keys, then its values.
 ///
@@ -187,9 +221,13 @@ struct macro {
 /// \par Source the order of AOA (PaddlePaddle flex_checkpoint), section 3.1 of its description; the
 ///             layer offset and the ids are one macro here
 inline constexpr macro macros[] = {
+    {"members", detail::expand_members},
     {"$NAME", detail::expand_placeholders},
     {"[a:b]", each<detail::expand_array>},
+    {"unstack", each<detail::expand_unstack>},
     {"*", detail::expand_star},
+    {"**", detail::expand_anything},
+    {"stack", each<detail::expand_stack>},
     {"^T", detail::expand_transpose},
     {"fused_qkv_old", each<detail::expand_fused_qkv_old>, true},
     {"fused_ffn", each<detail::expand_fused_ffn>, true},
@@ -200,10 +238,12 @@ inline constexpr macro macros[] = {
 } // namespace reshard::aoa
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/macro/impl/anything.ipp>
 #include <reshard/aoa/macro/impl/fused.ipp>
 #include <reshard/aoa/macro/impl/fused_sizes.ipp>
 #include <reshard/aoa/macro/impl/macros.ipp>
 #include <reshard/aoa/macro/impl/placeholder.ipp>
+#include <reshard/aoa/macro/impl/stack.ipp>
 #endif
 
 #endif

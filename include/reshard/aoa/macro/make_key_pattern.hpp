@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -130,6 +131,35 @@ key_pattern make_key_pattern(vector<segment> const& segments, auto const& captur
     }
     return result;
 }
+
+/// The value of a placeholder whose formula gives `number`; std::nullopt if there is none.
+///
+/// \param on_right whether the name is on the right of the arrow, where `$LAYER_ID_OFFSET` is one
+///                 less
+RESHARD_DECL std::optional<index_t> value_for(segment const& placeholder, index_t number,
+                                              bool on_right);
+
+/// The number that a placeholder's formula gives; std::nullopt if a division leaves a remainder.
+RESHARD_DECL std::optional<index_t> number_of(segment const& placeholder, index_t value,
+                                              bool on_right);
+
+/// What the open segments of a name match in a key.
+struct name_match {
+    vector<std::string_view> texts;             ///< by `**`; parts of the key
+    std::map<std::string_view, index_t> values; ///< by placeholder
+};
+
+/// Compares a key with a name of texts, `**` and placeholders. An earlier `**` matches as little as
+/// possible; a placeholder matches all digits at its place, and has one value wherever it occurs.
+RESHARD_DECL std::optional<name_match> match_name(vector<segment> const& segments,
+                                                  std::string_view key, bool on_right);
+
+/// A name of such segments with what another name matched; std::nullopt if a number would be
+/// negative or not whole.
+///
+/// \pre the names have the same placeholders, and `**` equally often
+RESHARD_DECL std::optional<std::string> fill_name(vector<segment> const& segments,
+                                                  name_match const& match, bool on_right);
 
 } // namespace reshard::aoa::detail
 

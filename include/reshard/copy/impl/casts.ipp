@@ -12,13 +12,14 @@
 
 namespace reshard::detail::RESHARD_VECTORS {
 
-/// A cast between two types, composed of the functions of each type.
-template <data_type SourceType, data_type TargetType>
+/// A cast between two types, composed of the functions of each type. `Source` may also compute.
+template <data_type SourceType, data_type TargetType, class Source = vector_float<SourceType>>
 struct cast : pair_of_sizes<SourceType, TargetType> {
-    using Source = vector_float<SourceType>;
     using Target = vector_float<TargetType>;
     using sizes = pair_of_sizes<SourceType, TargetType>;
     using sizes::source_size, sizes::target_size, sizes::step, sizes::lines_transposed;
+    static constexpr bool computes = !std::is_same_v<Source, vector_float<SourceType>>;
+    static constexpr bool is_exact = sizes::is_exact && !computes;
     static constexpr counted<step / lanes> loaded{};
     static constexpr counted<std::size_t{step * target_size} / width> written{};
 
@@ -27,13 +28,13 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
     RESHARD_INLINE static void convert(Source const& from, unsigned char const* source,
                                        unsigned char* target, bool streaming,
                                        std::index_sequence<From...>, std::index_sequence<To...>) {
-        if constexpr (source_size == 1 && target_size == 2) {
+        if constexpr (source_size == 1 && target_size == 2 && !computes) {
             whole const packed[] = {from.load_bf16(source + To * (width / 2))...};
             write_all(target, packed, streaming, written);
         } else {
             whole const values[] = {
                 from.load(read_elements<source_size>(source + From * (lanes * source_size)))...};
-            whole const packed[] = {Target::template pack<sizes::is_exact, To>(values)...};
+            whole const packed[] = {Target::template pack<is_exact, To>(values)...};
             write_all(target, packed, streaming, written);
         }
     }
@@ -44,7 +45,7 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
     }
 
     /// Converts fewer than `step` elements, padded with zeros.
-    RESHARD_TARGET [[gnu::noinline]] static void few(byte_float const* format,
+    RESHARD_TARGET [[gnu::noinline]] static void few(conversion_values const& values,
                                                      unsigned char const* source,
                                                      unsigned char* target, index_t count) {
         constexpr auto bytes = static_cast<index_t>(width);
@@ -52,7 +53,7 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
         alignas(line_bytes) unsigned char converted[std::max<index_t>(step * target_size, bytes)];
         for (index_t i = 0; i < step * source_size; i += bytes)
             write(elements + i, read_first(source + i, count * source_size - i));
-        convert(Source(format), elements, converted, false);
+        convert(Source(values), elements, converted, false);
         for (index_t i = 0; i < step * target_size; i += bytes)
             write_first(target + i, read<whole>(converted + i), count * target_size - i);
     }
@@ -70,15 +71,15 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
     static constexpr index_t run_length =
         static_cast<index_t>(page_bytes) / std::min(source_size, target_size);
 
-    RESHARD_TARGET static void row(byte_float const* format, unsigned char const* source,
+    RESHARD_TARGET static void row(conversion_values const& values, unsigned char const* source,
                                    unsigned char* target, index_t count, bool streaming) {
         bool const is_line = in_line == 1;
         row_parts const parts =
             parts_of_row(target, {target_size, step}, count, streaming || is_line);
         bool const past_caches = streaming && parts.has_whole_lines;
         if (parts.head > 0)
-            few(format, source, target, parts.head);
-        Source const from(format);
+            few(values, source, target, parts.head);
+        Source const from(values);
         index_t i = parts.head;
         for (; is_line && past_caches && i + 4 * run_length <= parts.end; i += 4 * run_length)
             for (index_t first = i; first < i + run_length; first += step)
@@ -87,13 +88,13 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
         for (; i < parts.end; i += step)
             convert_at(from, source, target, i, past_caches);
         if (parts.end < count)
-            few(format, source + parts.end * source_size, target + parts.end * target_size,
+            few(values, source + parts.end * source_size, target + parts.end * target_size,
                 count - parts.end);
     }
 
     static void block(byte_float const* format, unsigned char const* source, unsigned char* target,
                       index_t count) {
-        row(format, source, target, count, false);
+        row({format}, source, target, count, false);
     }
 
     /// Makes four target lines from a dense tile. The tile has one cache line from each of
@@ -109,7 +110,7 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
                                           bool streaming, std::index_sequence<From...>,
                                           std::index_sequence<To...>) {
         whole const values[] = {lines[From].at[Line]...};
-        whole const packed[] = {Target::template pack<sizes::is_exact, To>(values)...};
+        whole const packed[] = {Target::template pack<is_exact, To>(values)...};
         write_all(target, packed, streaming, written);
     }
 
@@ -138,11 +139,11 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
         }
     }
 
-    RESHARD_TARGET static void square(byte_float const* format,
+    RESHARD_TARGET static void square(conversion_values const& values,
                                       memory_lines<unsigned char const> source,
                                       memory_lines<unsigned char> target, bool streaming) {
         constexpr auto line = static_cast<index_t>(line_bytes);
-        Source const from(format);
+        Source const from(values);
         alignas(line_bytes) unsigned char tile[std::size_t{lines_transposed} * line_bytes];
         gather(source, tile, counted<in_line>());
         for (index_t i = 0; i < square_side(source_size); i += 4)
@@ -152,7 +153,12 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
                            streaming, loaded, counted<4>());
     }
 
-    static vector_conversion functions() { return {row, block, square}; }
+    static vector_conversion functions() {
+        if constexpr (computes)
+            return {row, nullptr, nullptr};
+        else
+            return {row, block, square};
+    }
 };
 
 } // namespace reshard::detail::RESHARD_VECTORS

@@ -36,20 +36,49 @@ inline void convert_exactly(data_type source, data_type target, unsigned char co
     }
 }
 
+/// Multiplies or adds to a dense block of floats or doubles. `source` may be `target`.
+template <class T>
+void compute(conversion_step const& step, unsigned char const* source, unsigned char* target,
+             index_t count) {
+    auto const operand = static_cast<T>(step.operand);
+    auto const for_each = [&](auto const& function) {
+        for (index_t i = 0; i < count; ++i) {
+            T value;
+            std::memcpy(&value, source + i * index_t{sizeof value}, sizeof value);
+            value = function(value);
+            std::memcpy(target + i * index_t{sizeof value}, &value, sizeof value);
+        }
+    };
+    if (step.computes == chain_step::operation::add)
+        for_each([operand](T value) { return value + operand; });
+    else
+        for_each([operand](T value) { return value * operand; });
+}
+
 RESHARD_DECL void run(conversion_step const& step, unsigned char const* source,
                       unsigned char* target, index_t count) {
-    if (step.fast)
+    if (step.computes != chain_step::operation::none)
+        step.source == data_type::f64 ? compute<double>(step, source, target, count)
+                                      : compute<float>(step, source, target, count);
+    else if (step.fast)
         step.fast(find_byte_float(step.source), source, target, count);
     else
         convert_exactly(step.source, step.target, source, target, count);
 }
 
-RESHARD_DECL conversion::conversion(data_type source, std::span<data_type const> chain) {
-    for (data_type const target : chain) {
-        push_cast(source, target);
-        source = target;
+RESHARD_DECL conversion::conversion(data_type source, step_chain const& chain) {
+    chain_steps const steps = chain.steps();
+    data_type from = source;
+    for (chain_step const& step : steps) {
+        if (step.computes == chain_step::operation::none)
+            push_cast(from, step.dtype);
+        else
+            push_arithmetic(from, step);
+        from = step.dtype;
     }
-    if (count_ == 1)
+    if (steps.size() == 1 && chain.computes())
+        in_registers_ = computing_conversion_of(source, steps[0]);
+    else if (count_ == 1)
         in_registers_ = vector_conversion_of(steps_[0].source, steps_[0].target);
 }
 
@@ -74,6 +103,15 @@ RESHARD_DECL void conversion::push_cast(data_type source, data_type target) {
     }
 }
 
+RESHARD_DECL void conversion::push_arithmetic(data_type source, chain_step const& step) {
+    data_type const computed = computing_type(source, step.dtype);
+    if (source != computed)
+        push_cast(source, computed);
+    steps_[count_++] = {computed, computed, nullptr, step.computes, step.operand};
+    if (step.dtype != computed)
+        push_cast(computed, step.dtype);
+}
+
 RESHARD_DECL block_function conversion::quickest(data_type source, data_type target) {
     block_function const vectors = vector_conversion_of(source, target).block();
     return vectors ? vectors : fast_step(source, target);
@@ -91,7 +129,7 @@ inline prepared_copy prepare_conversion(affine_copy const& fused,
         return prepare_conversion(fuse(by_parts(fused)), by_parts(conversion), stores);
     prepared_copy ready;
     ready.kernel = choose(fused, conversion);
-    ready.conversion = detail::conversion(conversion.source, conversion.chain.steps());
+    ready.conversion = detail::conversion(conversion.source, conversion.chain);
     ready.kernels = conversion.kernels;
     if (ready.kernel == copy_kernel::nothing)
         return ready;

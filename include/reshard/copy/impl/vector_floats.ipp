@@ -68,7 +68,7 @@ struct vector_float;
 
 /// For types whose conversion depends only on the type.
 struct type_alone {
-    explicit type_alone(byte_float const*) {}
+    explicit type_alone(conversion_values const&) {}
 };
 
 template <>
@@ -224,7 +224,8 @@ private:
 /// Floats of a byte. They are converted to bf16 first.
 template <bool HasOnlyNan>
 struct vector_byte_float {
-    RESHARD_INLINE explicit vector_byte_float(byte_float const* format) : to_bf16_(format) {}
+    RESHARD_INLINE explicit vector_byte_float(conversion_values const& values)
+        : to_bf16_(values.format) {}
 
     RESHARD_INLINE whole load(quarter_register elements) const {
         auto const twice = as<half_register>(doubled(elements, counted<width / 2>()));
@@ -246,11 +247,29 @@ private:
 /// For formats with several NaNs or none, and for formats with a single NaN.
 template <>
 struct vector_float<data_type::f8_e4m3> : vector_byte_float<false> {
-    RESHARD_INLINE explicit vector_float(byte_float const* format) : vector_byte_float(format) {}
+    RESHARD_INLINE explicit vector_float(conversion_values const& values)
+        : vector_byte_float(values) {}
 };
 template <>
 struct vector_float<data_type::f8_e4m3fnuz> : vector_byte_float<true> {
-    RESHARD_INLINE explicit vector_float(byte_float const* format) : vector_byte_float(format) {}
+    RESHARD_INLINE explicit vector_float(conversion_values const& values)
+        : vector_byte_float(values) {}
+};
+
+/// Elements that are computed after they are loaded, in f32.
+template <data_type Type>
+struct computed_float : vector_float<Type> {
+    RESHARD_INLINE explicit computed_float(conversion_values const& values)
+        : vector_float<Type>(values), adds_(values.adds), operand_(values.operand) {}
+
+    RESHARD_INLINE whole load(auto elements) const {
+        auto const numbers = as<vector<float>>(vector_float<Type>::load(elements));
+        return as<whole>(adds_ ? numbers + operand_ : numbers * operand_);
+    }
+
+private:
+    bool adds_;
+    float operand_;
 };
 
 } // namespace reshard::detail::RESHARD_VECTORS

@@ -27,6 +27,11 @@ inline bool is_whole_source(expression const& value, source_list const& sources)
            sources[value.pieces.source(0)].shape == value.shape;
 }
 
+/// What a message says of a piece that is changed: `cast to bfloat16`, or `computed`.
+inline std::string change_in(expression const& value, piece const& p) {
+    return p.steps.computes() ? std::string("computed") : words("cast to ", value.dtype);
+}
+
 /// Does the work of `carry_scales`.
 class scale_carrier {
 public:
@@ -71,15 +76,16 @@ private:
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
             piece const p = output.value.pieces[i];
             auto const scaled = in_.all_of(p.source);
-            if (p.casts.empty() || scaled.empty())
+            if (p.steps.empty() || scaled.empty())
                 continue;
             std::string const& key = key_of(scaled.front()->tensor);
             add(output, errc::dtype_mismatch,
-                words("'", output.key, "' is cast to ", output.value.dtype, ", but '", key,
+                words("'", output.key, "' is ", change_in(output.value, p), ", but '", key,
                       "' has stored values of ", p.stored, " with scales, '",
-                      key_of(scaled.front()->scales),
-                      "', which a cast does not apply; omit the data type, or dequantise the "
-                      "model first"));
+                      key_of(scaled.front()->scales), "', which ",
+                      p.steps.computes() ? "arithmetic does not apply; omit it"
+                                         : "a cast does not apply; omit the data type",
+                      ", or dequantise the model first"));
             return true;
         }
         return false;
@@ -239,13 +245,13 @@ private:
         for (std::size_t i = 0; i < scales.value.pieces.size(); ++i) {
             piece const p = scales.value.pieces[i];
             bool const is_number = bits(p.stored) >= 16 && p.stored != data_type::i32;
-            if (p.casts.empty() || p.source != in_.number_of(scaled.scales) || is_number)
+            if (p.steps.empty() || p.source != in_.number_of(scaled.scales) || is_number)
                 continue;
             add(scales, errc::dtype_mismatch,
-                words("'", scales.key, "' is cast to ", scales.value.dtype, ", but '",
+                words("'", scales.key, "' is ", change_in(scales.value, p), ", but '",
                       key_of(scaled.scales), "' has stored values of ", p.stored,
-                      ", which belong to '", key_of(scaled.tensor),
-                      "' as they are; omit the data type"));
+                      ", which belong to '", key_of(scaled.tensor), "' as they are; omit ",
+                      p.steps.computes() ? "the arithmetic" : "the data type"));
             return true;
         }
         return false;

@@ -58,7 +58,7 @@ inline std::optional<piece_fault> find_target_fault(piece const& p, expression c
         return piece_fault{
             errc::shape_mismatch,
             words("has the shape ", value.shape, ", but a piece is ", extent_text(p.target_box()))};
-    data_type const dtype = result(p.stored, p.casts);
+    data_type const dtype = result(p.stored, p.steps);
     if (dtype != value.dtype)
         return piece_fault{errc::dtype_mismatch, words("is ", value.dtype, ", but its piece ",
                                                        p.target_box(), " is ", dtype)};
@@ -99,10 +99,10 @@ RESHARD_DECL std::optional<piece_fault> find_piece_fault(mapping_output const& o
     return fault;
 }
 
-RESHARD_DECL std::optional<data_type> find_rounding(piece const& p) {
-    for (data_type const dtype : p.casts.steps())
-        if (!is_lossless(p.stored, dtype))
-            return dtype;
+RESHARD_DECL std::optional<chain_step> find_rounding(piece const& p) {
+    for (chain_step const& step : p.steps.steps())
+        if (step.computes != chain_step::operation::none || !is_lossless(p.stored, step.dtype))
+            return step;
     return std::nullopt;
 }
 
@@ -182,7 +182,7 @@ RESHARD_DECL vector<loss> losses_of(mapping const& map, vector<source_usage> con
             lost = std::move(unread);
         else {
             lost->type = loss::kind::rounded;
-            lost->dtype = usages[id].rounding;
+            lost->step = usages[id].rounding;
         }
         losses.push_back(std::move(*lost));
     }
@@ -192,8 +192,10 @@ RESHARD_DECL vector<loss> losses_of(mapping const& map, vector<source_usage> con
 RESHARD_DECL std::string describe(loss const& loss, mapping_source const& source) {
     if (loss.type == loss::kind::removed)
         return "is removed";
+    if (loss.type == loss::kind::rounded && loss.step->computes != chain_step::operation::none)
+        return words("is computed on the way, and rounded to ", loss.step->dtype);
     if (loss.type == loss::kind::rounded)
-        return words("is rounded on the way from ", source.dtype, " to ", *loss.dtype);
+        return words("is rounded on the way from ", source.dtype, " to ", loss.step->dtype);
     if (loss.boxes.size() == 1 && loss.boxes[0] == whole(source.shape))
         return "is not used by any target";
     return words("has elements that no target uses: ", boxes_text(loss), " of ", source.shape);

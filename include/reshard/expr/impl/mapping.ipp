@@ -149,7 +149,7 @@ inline char const* unfit_piece(piece const& part, expression const& output,
                                source_list const& sources) {
     if (!contains(whole(output.shape), part.target_box()))
         return "exceeds the tensor";
-    if (result(part.stored, part.casts) != output.dtype)
+    if (result(part.stored, part.steps) != output.dtype)
         return "does not have the data type of the tensor";
     if (part.source == zero_source)
         return nullptr;

@@ -126,7 +126,7 @@ private:
             return {};
         bool const is_whole = is_source_box(output.value) && output.value.pieces.is_whole() &&
                               output.value.shape == program_.sources()[id].shape &&
-                              output.value.pieces[0].casts.empty();
+                              output.value.pieces[0].steps.empty();
         if (!is_whole)
             return words("'", output.key, "' is made of '", from, '\'');
         if (output.key != from && program_.find(scales->second))

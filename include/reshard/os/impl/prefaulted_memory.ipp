@@ -91,7 +91,7 @@ RESHARD_DECL void take_pages(std::byte* memory, std::size_t bytes, bool huge,
 
 } // namespace detail
 
-RESHARD_DECL prefaulted_memory::prefaulted_memory(index_t bytes, page_advice advice,
+RESHARD_DECL prefaulted_memory::prefaulted_memory(index_t bytes, detail::page_advice advice,
                                                   detail::page_calls const& calls)
     : bytes_(sized(bytes)), mapping_(bytes_, false), resource_(mapping_.data(), bytes_) {
     if (!advice.populate && advice.huge)

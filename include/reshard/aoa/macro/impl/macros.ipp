@@ -100,6 +100,9 @@ inline void check_star(macro_context const& context, statement const& statement,
     auto const refuse = [&](std::string message) {
         fail_in(statement, {errc::bad_macro, std::move(message), starred.where});
     };
+    if (has_segment(context.code, statement, segment::kind_type::anything))
+        refuse("'*', or the members of a stack, and '**' cannot be combined; write a statement for "
+               "each tensor");
     if (stars > 1)
         refuse(words("a name may have at most one '*'; this one has ", stars));
     if (starred.transposed)

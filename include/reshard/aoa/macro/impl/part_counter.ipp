@@ -98,7 +98,7 @@ RESHARD_DECL void part_counter::note_doubt(statement const& statement, attribute
                                            followed_axis& at) {
     if (by.word == "slice" || by.word == "resize")
         at.doubt = "sliced or resized on the way";
-    else if (by.word == "reshape")
+    else if (by.word == "reshape" || by.word == "squeeze" || by.word == "unsqueeze")
         at.doubt = "reshaped on the way";
     else if (by.word == "axis" && statement.left + statement.right > 2 && may_be(by, at.axis))
         at.doubt = statement.left > 1 ? "joined with others along that axis"

@@ -21,15 +21,6 @@
 
 namespace reshard::aoa::detail {
 
-/// The only placeholder with a built-in shift: on the right of the arrow it is one less.
-inline constexpr std::string_view offset_placeholder = "LAYER_ID_OFFSET";
-
-/// The number that is added to a placeholder's value: the written shift, and -1 for the offset
-/// placeholder on the right.
-inline index_t shift_of(segment const& placeholder, bool on_right) {
-    return placeholder.first - (on_right && placeholder.text == offset_placeholder ? 1 : 0);
-}
-
 /// Appends the digits of a number to a text.
 inline void append_number(std::string& text, index_t number) {
     char digits[20];
@@ -40,7 +31,7 @@ inline void append_number(std::string& text, index_t number) {
 /// The placeholders of a statement, and the deciding name, whose matches determine their numbers.
 struct placeholder_use {
     vector<std::string_view> names; ///< placeholders, in the order of the captures
-    vector<index_t> shifts;         ///< shift of each placeholder in the deciding name
+    vector<segment> formulas;       ///< each placeholder in the deciding name
     std::size_t deciding = 0;       ///< index of the deciding name in the statement
     bool is_right = false;          ///< the deciding name is on the right of the arrow
     std::size_t pattern = 0;        ///< index of the deciding name's pattern
@@ -54,6 +45,16 @@ inline std::size_t position(vector<std::string_view> const& names, std::string_v
 /// The deciding names, by their side of the arrow. They are on the side of the source, except for
 /// additions such as `_ -> l.$LAYER_ID.b`, which use the target's layers.
 using placeholder_sides = std::array<pattern_index, 2>;
+
+/// Refuses a number below 0.
+[[noreturn]] inline void refuse_negative(macro_context const& context, statement const& about,
+                                         segment const& placeholder, name const& open,
+                                         index_t number) {
+    fail_in(about, {errc::bad_macro,
+                    words('$', placeholder.text, " is ", number, " in '",
+                          bare_name_text(context.code, open), "', but must not be negative"),
+                    open.where});
+}
 
 /// Makes the names for the statements that a statement with placeholders expands to.
 class instance_names {
@@ -73,8 +74,22 @@ public:
     /// numbers, too.
     bool has_others() const { return has_others_; }
 
+    /// Whether all numbers of the statement are whole for a match.
+    bool fits(key_match const& match) const {
+        for (std::size_t which = 0; which < one_.left + one_.right; ++which)
+            if (name const open = context_.code.names(one_)[which];
+                open.kind == name::kind_type::pattern)
+                for (segment const& each_segment : context_.code.pattern(open))
+                    if (each_segment.kind == segment::kind_type::placeholder &&
+                        !whole_number(which, each_segment, match.numbers))
+                        return false;
+        return true;
+    }
+
     /// Name number `which` for a match. The deciding name becomes the matching key, whose numbers
     /// may have leading zeros.
+    ///
+    /// \pre `fits(match)`
     name make(std::size_t which, key_match const& match) {
         name const open = context_.code.names(one_)[which];
         if (open.kind == name::kind_type::nothing)
@@ -109,18 +124,19 @@ private:
             filled.push_back({segment::kind_type::text, std::exchange(text_, {})});
     }
 
+    std::optional<index_t> whole_number(std::size_t which, segment const& placeholder,
+                                        std::span<index_t const> numbers) const {
+        std::size_t const capture = position(use_.names, placeholder.text);
+        auto const value = value_for(use_.formulas[capture], numbers[capture], use_.is_right);
+        return value ? number_of(placeholder, *value, which >= one_.left) : std::nullopt;
+    }
+
     index_t number_for(std::size_t which, segment const& placeholder,
                        std::span<index_t const> numbers) const {
-        std::size_t const capture = position(use_.names, placeholder.text);
-        index_t const number =
-            numbers[capture] - use_.shifts[capture] + shift_of(placeholder, which >= one_.left);
+        index_t const number = *whole_number(which, placeholder, numbers);
         name const open = context_.code.names(one_)[which];
         if (number < 0)
-            fail_in(one_,
-                    {errc::bad_macro,
-                     words('$', placeholder.text, " is ", number, " in '",
-                           bare_name_text(context_.code, open), "', but must not be negative"),
-                     open.where});
+            refuse_negative(context_, one_, placeholder, open, number);
         return number;
     }
 
@@ -140,7 +156,8 @@ inline void append_instances(macro_context& context, statement const& current_st
     vector<name> names;
     key_match const* last = nullptr;
     for (key_match const& match : matches) {
-        if (instances.has_others() && last && same_numbers(*last, match))
+        if ((instances.has_others() && last && same_numbers(*last, match)) ||
+            !instances.fits(match))
             continue;
         last = &match;
         names.clear();
@@ -180,16 +197,27 @@ inline void check_has_all(program const& code, name const& has, name const& lack
                 lacks.where};
 }
 
-/// The index of the first name with a placeholder, on the side that the statement reads or else on
-/// the other.
-inline std::size_t deciding_place(macro_context const& context, statement const& statement) {
+/// The index of the first name with a segment of that kind, on the side that the statement reads or
+/// else on the other.
+inline std::size_t deciding_place(macro_context const& context, statement const& statement,
+                                  segment::kind_type kind) {
     auto const names = context.code.names(statement);
     std::size_t const first = context.options.reverse ? statement.left : 0;
     for (std::size_t i = 0; i < names.size(); ++i)
         if (std::size_t const index = (first + i) % names.size();
-            has_segment(context.code, names[index], segment::kind_type::placeholder))
+            has_segment(context.code, names[index], kind))
             return index;
     return 0;
+}
+
+/// Refuses a deciding name that has a placeholder twice.
+[[noreturn]] inline void refuse_repeats(program const& code, name const& deciding) {
+    throw statement_error{
+        errc::bad_macro,
+        words("'", bare_name_text(code, deciding),
+              "' has the same placeholder twice, but the name that determines the numbers may "
+              "have each placeholder only once"),
+        deciding.where};
 }
 
 /// Examines a statement with placeholders, and adds its deciding name to its side.
@@ -197,7 +225,7 @@ inline placeholder_use inspect(macro_context const& context, statement const& st
                                placeholder_sides& sides) {
     program const& code = context.code;
     placeholder_use use;
-    use.deciding = deciding_place(context, statement);
+    use.deciding = deciding_place(context, statement, segment::kind_type::placeholder);
     use.is_right = use.deciding >= statement.left;
     name const deciding = code.names(statement)[use.deciding];
     for (name const& each_name : code.names(statement))
@@ -212,21 +240,15 @@ inline placeholder_use inspect(macro_context const& context, statement const& st
                               deciding.where};
     vector<segment> const& segments = code.pattern(deciding);
     use.names = placeholders(segments);
-    use.shifts.resize(use.names.size());
+    use.formulas.resize(use.names.size());
     std::size_t count = 0;
     for (segment const& each_segment : segments)
         if (each_segment.kind == segment::kind_type::placeholder) {
-            use.shifts[position(use.names, each_segment.text)] =
-                shift_of(each_segment, use.is_right);
+            use.formulas[position(use.names, each_segment.text)] = each_segment;
             ++count;
         }
     if (count > use.names.size())
-        throw statement_error{
-            errc::bad_macro,
-            words("'", bare_name_text(code, deciding),
-                  "' has the same placeholder twice, but the name that determines the numbers may "
-                  "have each placeholder only once"),
-            deciding.where};
+        refuse_repeats(code, deciding);
     auto const capture = [&](segment const& each_segment) -> std::optional<std::size_t> {
         if (each_segment.kind != segment::kind_type::placeholder)
             return std::nullopt;
@@ -237,18 +259,23 @@ inline placeholder_use inspect(macro_context const& context, statement const& st
 }
 
 /// Reports a statement that matches no key, according to the options. The statement is dropped.
-inline void report_no_match(macro_context& context, statement const& statement,
-                            placeholder_use const& use) {
-    name const deciding = context.code.names(statement)[use.deciding];
+inline void report_no_match(macro_context& context, statement const& statement, std::size_t which) {
+    name const deciding = context.code.names(statement)[which];
+    bool const is_right = which >= statement.left;
     std::string const key = bare_name_text(context.code, deciding);
-    bool const is_read = use.is_right == context.options.reverse;
-    if (is_read && context.is_lost(context.code.pattern(deciding)))
+    bool const is_read = is_right == context.options.reverse;
+    bool const is_open = has_segment(context.code, deciding, segment::kind_type::anything);
+    if (is_read && !is_open && context.is_lost(context.code.pattern(deciding)))
         throw no_value{};
     std::string const message =
-        "no key of the " + std::string(side_name(context, !use.is_right)) +
-        (is_read ? " and no result of " + maker_text(context) : "") + " matches '" + key +
-        "'; the statement does nothing" +
-        context.near(use.is_right ? context.right : context.left, context.code.pattern(deciding));
+        is_open ? words("no key of the ", side_name(context, !is_right),
+                        " that no other statement takes matches '", key,
+                        "' (states follow their parameters); the statement does nothing")
+                : "no key of the " + std::string(side_name(context, !is_right)) +
+                      (is_read ? " and no result of " + maker_text(context) : "") + " matches '" +
+                      key + "'; the statement does nothing" +
+                      context.near(is_right ? context.right : context.left,
+                                   context.code.pattern(deciding));
     context.code.add_unmatched(statement);
     if (context.options.no_match == on_no_match::error)
         fail_in(statement, {errc::unknown_key, message, deciding.where, key});
@@ -256,12 +283,18 @@ inline void report_no_match(macro_context& context, statement const& statement,
         context.warn(statement, "no_match", key, message);
 }
 
+/// Whether a statement has placeholders, and no `**`, whose macro takes both.
+inline bool has_placeholders(program const& code, statement const& statement) {
+    return has_segment(code, statement, segment::kind_type::placeholder) &&
+           !has_segment(code, statement, segment::kind_type::anything);
+}
+
 /// Examines all statements with placeholders. Other statements get std::nullopt.
 inline vector<std::optional<placeholder_use>>
 inspect_all(macro_context& context, vector<statement>& statements, placeholder_sides& sides) {
     vector<std::optional<placeholder_use>> uses(statements.size());
     for (std::size_t i = 0; i < statements.size(); ++i)
-        if (has_segment(context.code, statements[i], segment::kind_type::placeholder))
+        if (has_placeholders(context.code, statements[i]))
             attempt(context, statements[i],
                     [&] { uses[i] = inspect(context, statements[i], sides); });
     return uses;
@@ -281,7 +314,7 @@ inline void reserve_instances(macro_context& context, vector<statement> const& s
 
 RESHARD_DECL void expand_placeholders(macro_context& context, vector<statement>& statements) {
     auto const is_open = [&](statement const& statement) {
-        return has_segment(context.code, statement, segment::kind_type::placeholder);
+        return has_placeholders(context.code, statement);
     };
     if (std::ranges::none_of(statements, is_open))
         return;
@@ -299,11 +332,10 @@ RESHARD_DECL void expand_placeholders(macro_context& context, vector<statement>&
             expanded.push_back(statements[i]);
         else
             attempt(context, statements[i], expanded, [&](statement const& statement) {
-                auto const& matches = sides[uses[i]->is_right].matches(uses[i]->pattern);
-                if (matches.empty())
-                    report_no_match(context, statement, *uses[i]);
-                else
-                    append_instances(context, statement, *uses[i], matches, expanded);
+                append_instances(context, statement, *uses[i],
+                                 sides[uses[i]->is_right].matches(uses[i]->pattern), expanded);
+                if (expanded.size() == first)
+                    report_no_match(context, statement, uses[i]->deciding);
             });
         for (std::size_t result = first; result < expanded.size(); ++result)
             add_made(context, expanded[result], read);

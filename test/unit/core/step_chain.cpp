@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/core/cast_chain.hpp>
+#include <reshard/core/step_chain.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,7 +16,7 @@ using namespace reshard::detail;
 
 using dtype = data_type;
 
-BOOST_AUTO_TEST_SUITE(cast_chains)
+BOOST_AUTO_TEST_SUITE(step_chains)
 
 namespace {
 
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(what_has_a_zero_loses_it_in_powers_of_two) {
             BOOST_TEST(!is_lossless(from, dtype::f8_e8m0), name(from));
     auto const chain = then(then({}, dtype::boolean, dtype::f8_e8m0), dtype::boolean, dtype::f32);
     BOOST_TEST_REQUIRE(chain.steps().size() == 2u);
-    BOOST_TEST((chain.steps()[0] == dtype::f8_e8m0));
+    BOOST_TEST((chain.steps()[0] == chain_step{dtype::f8_e8m0}));
 }
 
 BOOST_AUTO_TEST_CASE(widening_loses_nothing) {
@@ -184,8 +184,8 @@ BOOST_AUTO_TEST_CASE(special_values_count) {
 BOOST_AUTO_TEST_CASE(a_rounding_stays_though_the_type_comes_back) {
     auto const chain = then(then({}, dtype::f32, dtype::bf16), dtype::f32, dtype::f32);
     BOOST_TEST_REQUIRE(chain.steps().size() == 2u);
-    BOOST_TEST((chain.steps()[0] == dtype::bf16));
-    BOOST_TEST((chain.steps()[1] == dtype::f32));
+    BOOST_TEST((chain.steps()[0] == chain_step{dtype::bf16}));
+    BOOST_TEST((chain.steps()[1] == chain_step{dtype::f32}));
     BOOST_TEST((result(dtype::f32, chain) == dtype::f32));
 }
 
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_widening_that_is_taken_back_is_no_step) {
 BOOST_AUTO_TEST_CASE(a_widening_on_the_way_elsewhere_is_dropped) {
     auto const chain = then(then({}, dtype::bf16, dtype::f64), dtype::bf16, dtype::f16);
     BOOST_TEST_REQUIRE(chain.steps().size() == 1u);
-    BOOST_TEST((chain.steps()[0] == dtype::f16));
+    BOOST_TEST((chain.steps()[0] == chain_step{dtype::f16}));
 }
 
 BOOST_AUTO_TEST_CASE(casting_to_the_same_type_is_nothing) {
@@ -208,13 +208,99 @@ BOOST_AUTO_TEST_CASE(casting_to_the_same_type_is_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(more_than_fifteen_roundings_are_refused) {
-    cast_chain chain;
+    step_chain chain;
     for (int step = 0; step < 15; ++step)
         chain = then(chain, dtype::f32, step % 2 == 0 ? dtype::bf16 : dtype::f16);
     BOOST_TEST(chain.steps().size() == 15u);
     BOOST_CHECK_EXCEPTION(then(chain, dtype::f32, dtype::f16), error, [](error const& problem) {
         return problem.code() == errc::limit_exceeded;
     });
+}
+
+namespace {
+
+constexpr chain_step times(double factor, dtype rounded) {
+    return {rounded, chain_step::operation::multiply, factor};
+}
+
+constexpr chain_step plus(double addend, dtype rounded) {
+    return {rounded, chain_step::operation::add, addend};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(arithmetic_is_kept_with_its_constant_and_its_type) {
+    step_chain const narrow = then({}, dtype::bf16, plus(1, dtype::bf16));
+    BOOST_TEST(narrow.count == 5); // a byte, and an f32
+    BOOST_TEST_REQUIRE(narrow.steps().size() == 1u);
+    BOOST_TEST((narrow.steps()[0] == plus(1, dtype::bf16)));
+    BOOST_TEST((result(dtype::bf16, narrow) == dtype::bf16));
+    step_chain const wide = then({}, dtype::f64, times(.1, dtype::f64));
+    BOOST_TEST(wide.count == 9);
+    BOOST_TEST(wide.steps()[0].operand == .1);
+    BOOST_TEST(then({}, dtype::f32, times(.1, dtype::f32)).steps()[0].operand == double{.1f});
+}
+
+BOOST_AUTO_TEST_CASE(a_sum_twice_is_two_steps) {
+    step_chain const chain =
+        then(then({}, dtype::bf16, plus(1, dtype::bf16)), dtype::bf16, plus(-1, dtype::bf16));
+    BOOST_TEST_REQUIRE(chain.steps().size() == 2u);
+    BOOST_TEST((chain.steps()[1] == plus(-1, dtype::bf16)));
+}
+
+BOOST_AUTO_TEST_CASE(a_cast_of_an_unrounded_result_rounds_it) {
+    // f32 is the type of the computation, so nothing is rounded before the cast.
+    step_chain const once =
+        then(then({}, dtype::bf16, times(3, dtype::f32)), dtype::bf16, dtype::f16);
+    BOOST_TEST_REQUIRE(once.steps().size() == 1u);
+    BOOST_TEST((once.steps()[0] == times(3, dtype::f16)));
+    // Here the sum is rounded to bf16 first.
+    step_chain const twice =
+        then(then({}, dtype::f32, plus(3, dtype::bf16)), dtype::f32, dtype::f16);
+    BOOST_TEST_REQUIRE(twice.steps().size() == 2u);
+    BOOST_TEST((twice.steps()[0] == plus(3, dtype::bf16)));
+    // An f64 that is computed in f64, and then in f32 for the cast, is rounded twice, too.
+    BOOST_TEST(
+        then(then({}, dtype::f32, plus(3, dtype::f64)), dtype::f32, dtype::f32).steps().size() ==
+        2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_widening_before_arithmetic_is_dropped_if_the_computation_is_the_same) {
+    step_chain const wide = then({}, dtype::bf16, dtype::f32);
+    BOOST_TEST((then(wide, dtype::bf16, plus(1, dtype::f32)) ==
+                then({}, dtype::bf16, plus(1, dtype::f32))));
+    step_chain const widest = then({}, dtype::bf16, dtype::f64);
+    BOOST_TEST(then(widest, dtype::bf16, plus(1, dtype::f32)).steps().size() == 2u);
+    step_chain const rounded = then({}, dtype::f32, dtype::bf16);
+    BOOST_TEST(then(rounded, dtype::f32, plus(1, dtype::bf16)).steps().size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_chain_has_room_for_three_sums_and_for_one_in_f64) {
+    step_chain chain;
+    for (int sum = 0; sum < 3; ++sum)
+        chain = then(chain, dtype::bf16, plus(sum, dtype::bf16));
+    auto const is_limit = [](error const& problem) {
+        return problem.code() == errc::limit_exceeded;
+    };
+    BOOST_CHECK_EXCEPTION(then(chain, dtype::bf16, plus(1, dtype::bf16)), error, is_limit);
+    BOOST_CHECK_EXCEPTION(then(chain, dtype::bf16, dtype::f16), error, is_limit);
+    step_chain const wide = then({}, dtype::f64, plus(.1, dtype::f64));
+    BOOST_CHECK_EXCEPTION(then(wide, dtype::f64, plus(.1, dtype::f64)), error, is_limit);
+    step_chain const narrow = then(wide, dtype::f64, plus(.5, dtype::f64));
+    BOOST_TEST_REQUIRE(narrow.steps().size() == 2u);
+    BOOST_TEST((narrow.steps()[1] == plus(.5, dtype::f64)));
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_are_no_chain_are_refused) {
+    auto const is_bad = [](error const& problem) { return problem.code() == errc::bad_layout; };
+    for (int const code : {23, 31, 0x20, 0x20 + 3, 0xc0, 0xc3}) {
+        step_chain chain;
+        chain.values[chain.count++] = static_cast<std::uint8_t>(code);
+        BOOST_CHECK_EXCEPTION(validate(chain), error, is_bad);
+    }
+    step_chain cut = then({}, dtype::bf16, plus(1, dtype::bf16));
+    --cut.count;
+    BOOST_CHECK_EXCEPTION(validate(cut), error, is_bad);
 }
 
 BOOST_AUTO_TEST_CASE(complex_numbers_are_castable_to_nothing_else) {
