@@ -68,9 +68,9 @@ inline void open_members(macro_context& context, statement& current_statement) {
                                     " placeholders that '", bare_name_text(context.code, stack),
                                     "' does not have; one counts the members of a stack"),
                               members.where};
-    name const names[] = {
-        *which == 0 ? context.code.make_pattern(std::move(segments), members.where) : stack,
-        *which == 0 ? stack : context.code.make_pattern(std::move(segments), members.where)};
+    name starred = context.code.make_pattern(std::move(segments), members.where);
+    starred.transposed = members.transposed;
+    name const names[] = {*which == 0 ? starred : stack, *which == 0 ? stack : starred};
     statement const like =
         context.derive(current_statement, find_stack(context.code, current_statement)->word);
     current_statement = context.make(std::span(names).first(1), std::span(names).subspan(1), like);
