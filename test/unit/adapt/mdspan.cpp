@@ -60,7 +60,7 @@ struct with_memory_space : stand_in<float, 1> {
 };
 
 /// Each element twice the one in memory, as `std::linalg::scaled` shows it.
-struct scaled : stand_in<float const, 1> {
+struct doubled : stand_in<float const, 1> {
     using reference = float;
 };
 
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(an_mdspan_keeps_the_laws) {
     check_stand_in<8>(row_major_strides);
     check_stand_in<2>([](index_vector const& shape) { return index_vector{1, shape[0] + 3}; });
     static_assert(borrowed_tensor<stand_in<float, 2>> && borrowed_tensor<stand_in<float const, 2>>);
-    static_assert(!tensor<with_memory_space> && !tensor<scaled> &&
+    static_assert(!tensor<with_memory_space> && !tensor<doubled> &&
                   !tensor<std::vector<std::string>>);
     BOOST_TEST(true);
 }
