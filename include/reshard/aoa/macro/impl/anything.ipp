@@ -16,7 +16,7 @@
 namespace reshard::aoa::detail {
 
 /// A statement with `**`, and the keys that it takes.
-struct text_statement {
+struct anything_statement {
     std::size_t number = 0;   ///< index of the statement
     std::size_t deciding = 0; ///< index of the name that is compared with keys
     bool on_right = false;    ///< that name is on the right of the arrow
@@ -51,14 +51,14 @@ public:
             if (is_followed(*keys, entry.key))
                 continue;
             precedence first = read.contains(entry.key) ? precedence::other : precedence::none;
-            for (text_statement& open : open_)
+            for (anything_statement& open : open_)
                 if (open.on_right == on_right && fits(open, entry.key, first))
                     first = first == precedence::none ? precedence::earlier : first;
         }
     }
 
     bool has_side(bool on_right) const {
-        return std::ranges::find(open_, on_right, &text_statement::on_right) != open_.end();
+        return std::ranges::find(open_, on_right, &anything_statement::on_right) != open_.end();
     }
 
     vector<statement> expanded() {
@@ -76,10 +76,10 @@ public:
     }
 
 private:
-    text_statement inspect(std::size_t i) const {
+    anything_statement inspect(std::size_t i) const {
         program const& code = context_.code;
         statement const& current = statements_[i];
-        text_statement open{i, deciding_place(context_, current, segment::kind_type::anything)};
+        anything_statement open{i, deciding_place(context_, current, segment::kind_type::anything)};
         open.on_right = open.deciding >= current.left;
         name const deciding = code.names(current)[open.deciding];
         for (name const& each_name : code.names(current))
@@ -144,7 +144,7 @@ private:
     enum class precedence { none, earlier, other };
 
     /// Compares a statement with a key, and records the result; returns whether it matches.
-    bool fits(text_statement& open, std::string_view key, precedence by) {
+    bool fits(anything_statement& open, std::string_view key, precedence by) {
         statement const& about = statements_[open.number];
         context_.spend(about, context_.steps, 1);
         name const deciding = context_.code.names(about)[open.deciding];
@@ -158,7 +158,8 @@ private:
         return true;
     }
 
-    void append(statement const& current, text_statement const& open, vector<statement>& result) {
+    void append(statement const& current, anything_statement const& open,
+                vector<statement>& result) {
         note_missed(current, open);
         if (open.taken.empty())
             return report_no_match(context_, current, open.deciding);
@@ -222,7 +223,7 @@ private:
 
     /// Lists keys that a statement matches and does not get. It is a warning if the statement
     /// computes, as some of its tensors then have other values than a reader expects.
-    void note_missed(statement const& current, text_statement const& open) {
+    void note_missed(statement const& current, anything_statement const& open) {
         bool const computes =
             std::ranges::any_of(context_.code.attributes(current),
                                 [](attribute const& each) { return is_arithmetic(each.word); });
@@ -249,7 +250,7 @@ private:
 
     macro_context& context_;
     vector<statement>& statements_;
-    vector<text_statement> open_;
+    vector<anything_statement> open_;
 };
 
 RESHARD_DECL void expand_anything(macro_context& context, vector<statement>& statements) {
