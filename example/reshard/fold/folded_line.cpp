@@ -3,12 +3,12 @@
 #include "fold/folded_line.hpp"
 #include "report.hpp"
 
+#include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/words.hpp>
 
 #include <algorithm>
 #include <string_view>
-#include <variant>
 
 namespace tool {
 
@@ -17,14 +17,7 @@ using namespace reshard;
 namespace {
 
 std::string text_of(aoa::attribute const& attribute) {
-    std::string text = ", " + attribute.word;
-    if (auto const* const number = std::get_if<index_t>(&attribute.value))
-        text += "=" + std::to_string(*number);
-    if (auto const* const value = std::get_if<std::string>(&attribute.value))
-        text += attribute.is_quoted()
-                    ? std::string("=") + attribute.quote + *value + attribute.quote
-                    : "=" + *value;
-    return text;
+    return ", " + aoa::detail::attribute_text(attribute);
 }
 
 /// Whether a name needs no quotes. `$LAYER_ID - 1` needs none, either.

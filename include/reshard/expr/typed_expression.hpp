@@ -219,8 +219,9 @@ struct cast {
     }
 };
 
-/// The result of arithmetic: the type that it is rounded to is `T`, or by default the tensor's own.
-template <expression Of, class T>
+/// Arithmetic with a `std::ratio`; its result is rounded to `T`, or by default to the tensor's own
+/// type.
+template <expression Of, class Constant, class T>
 struct arithmetic {
     static constexpr index_vector shape = Of::shape;
     static constexpr data_type dtype = [] {
@@ -233,30 +234,29 @@ struct arithmetic {
     static_assert(detail::is_floating(Of::dtype) && detail::is_floating(dtype),
                   "arithmetic needs floating-point numbers; cast the tensor first");
 
+    static constexpr double operand =
+        static_cast<double>(Constant::num) / static_cast<double>(Constant::den);
+
     using sources = typename Of::sources;
 };
 
 /// Each element times `Factor`, a `std::ratio`: `scaled`.
 template <expression Of, class Factor, class T = void>
-struct scaled : arithmetic<Of, T> {
+struct scaled : arithmetic<Of, Factor, T> {
     using keyless = scaled<typename Of::keyless, Factor, T>;
 
     static constexpr reshard::expression value(auto&& source) {
-        return reshard::scaled(Of::value(source),
-                               static_cast<double>(Factor::num) / static_cast<double>(Factor::den),
-                               scaled::dtype);
+        return reshard::scaled(Of::value(source), scaled::operand, scaled::dtype);
     }
 };
 
 /// Each element plus `Addend`, a `std::ratio`: `shifted`.
 template <expression Of, class Addend, class T = void>
-struct shifted : arithmetic<Of, T> {
+struct shifted : arithmetic<Of, Addend, T> {
     using keyless = shifted<typename Of::keyless, Addend, T>;
 
     static constexpr reshard::expression value(auto&& source) {
-        return reshard::shifted(Of::value(source),
-                                static_cast<double>(Addend::num) / static_cast<double>(Addend::den),
-                                shifted::dtype);
+        return reshard::shifted(Of::value(source), shifted::operand, shifted::dtype);
     }
 };
 

@@ -178,15 +178,11 @@ private:
 
     /// Whether the formulas of all names give integers.
     bool is_divisible(statement const& about, name_match const& match) const {
-        for (std::size_t i = 0; i < about.left + about.right; ++i)
-            if (name const open = context_.code.names(about)[i];
-                open.kind == name::kind_type::pattern)
-                for (segment const& each_segment : context_.code.pattern(open))
-                    if (each_segment.kind == segment::kind_type::placeholder &&
-                        !number_of(each_segment, match.values.at(each_segment.text),
-                                   i >= about.left))
-                        return false;
-        return true;
+        return for_all_placeholders(
+            context_.code, about, [&](std::size_t i, segment const& placeholder) {
+                return number_of(placeholder, match.values.at(placeholder.text), i >= about.left)
+                    .has_value();
+            });
     }
 
     /// The deciding name is the matching key, whose numbers may have leading zeros.

@@ -56,6 +56,16 @@ using placeholder_sides = std::array<pattern_index, 2>;
                     open.where});
 }
 
+/// Whether `test(i, placeholder)` is true for each placeholder of a statement, in name number `i`.
+bool for_all_placeholders(program const& code, statement const& statement, auto const& test) {
+    for (std::size_t i = 0; i < statement.left + statement.right; ++i)
+        if (name const open = code.names(statement)[i]; open.kind == name::kind_type::pattern)
+            for (segment const& each_segment : code.pattern(open))
+                if (each_segment.kind == segment::kind_type::placeholder && !test(i, each_segment))
+                    return false;
+    return true;
+}
+
 /// Makes the names for the statements that a statement with placeholders expands to.
 class instance_names {
 public:
@@ -76,14 +86,10 @@ public:
 
     /// Whether all numbers of the statement are whole for a match.
     bool fits(key_match const& match) const {
-        for (std::size_t which = 0; which < one_.left + one_.right; ++which)
-            if (name const open = context_.code.names(one_)[which];
-                open.kind == name::kind_type::pattern)
-                for (segment const& each_segment : context_.code.pattern(open))
-                    if (each_segment.kind == segment::kind_type::placeholder &&
-                        !whole_number(which, each_segment, match.numbers))
-                        return false;
-        return true;
+        return for_all_placeholders(
+            context_.code, one_, [&](std::size_t which, segment const& placeholder) {
+                return whole_number(which, placeholder, match.numbers).has_value();
+            });
     }
 
     /// Name number `which` for a match. The deciding name becomes the matching key, whose numbers
