@@ -63,9 +63,10 @@ json::array json_ranks(reshard::vector<holder_t> const& ranks) {
 
 /// The word for a step's arithmetic in a program; null without arithmetic.
 char const* word_of(detail::chain_step const& step) {
-    return step.computes == detail::chain_step::operation::add        ? "add"
-           : step.computes == detail::chain_step::operation::multiply ? "scale"
-                                                                      : nullptr;
+    return step.computes == detail::chain_step::operation::add          ? "add"
+           : step.computes == detail::chain_step::operation::multiply   ? "scale"
+           : step.computes == detail::chain_step::operation::dequantize ? "dequantize"
+                                                                        : nullptr;
 }
 
 json::object json_of(explained const& explained) {
@@ -77,9 +78,11 @@ json::object json_of(explained const& explained) {
     for (detail::chain_step const& step : piece.steps.steps()) {
         if (step.dtype != std::exchange(before, step.dtype))
             casts.emplace_back(json_text(code(step.dtype)));
+        bool const has_number = step.computes != detail::chain_step::operation::dequantize;
         if (char const* const word = word_of(step))
             arithmetic.emplace_back(
-                json::object{{word, step.operand}, {"dtype", json_text(code(step.dtype))}});
+                json::object{{word, has_number ? json::value(step.operand) : json::value(true)},
+                             {"dtype", json_text(code(step.dtype))}});
     }
     auto const unless_zero = [&](json::value value) { return is_zero ? nullptr : value; };
     json::object entry{
@@ -167,7 +170,9 @@ std::string way_of(explained const& explained) {
                 to_string(detail::axes_of(piece.order, piece.extent.size()));
     data_type dtype = piece.stored;
     for (detail::chain_step const& step : piece.steps.steps()) {
-        if (word_of(step))
+        if (step.computes == detail::chain_step::operation::dequantize)
+            text += ", times its scale";
+        else if (word_of(step))
             text += (step.computes == detail::chain_step::operation::add ? ", plus " : ", times ") +
                     detail::shortest_text(step.operand);
         if (step.dtype != std::exchange(dtype, step.dtype))

@@ -143,7 +143,8 @@ std::string piece_text(mapping const& map, piece const& part) {
     if (part.order != permutation::identity(part.extent.size()))
         text += " order " + to_string(axes_of(part.order, part.extent.size()));
     for (chain_step const& step : part.steps.steps())
-        text += (step.computes == chain_step::operation::none ? ""
+        text += (step.computes == chain_step::operation::none         ? ""
+                 : step.computes == chain_step::operation::dequantize ? " times its scale"
                  : step.computes == chain_step::operation::add
                      ? " plus " + shortest_text(step.operand)
                      : " times " + shortest_text(step.operand)) +

@@ -151,7 +151,7 @@ private:
                     code_.attributes(statement), [&](attribute const& each_one) {
                         auto const* const text = std::get_if<std::string>(&each_one.value);
                         if (computes)
-                            return is_arithmetic(each_one.word);
+                            return changes_values(each_one.word);
                         return (each_one.word == "dtype" || each_one.word == "dst_dtype") && text &&
                                *text == reshard::name(step.dtype);
                     });

@@ -12,10 +12,12 @@
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/expr/expression.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -227,8 +229,9 @@ struct lower_context {
     source_names source;
     scope names;
     budget pieces{options.max_pieces, "pieces in all tensors that it makes", "max_pieces"};
-    vector<fused_tensor> fused = {};        ///< interleavings, by `bound_value::fused`
-    vector<vector<taken_apart>> apart = {}; ///< lists, by `bound_value::apart`
+    std::map<key_id, tensor_scales> dequantized = {}; ///< sources, and their scales
+    vector<fused_tensor> fused = {};                  ///< interleavings, by `bound_value::fused`
+    vector<vector<taken_apart>> apart = {};           ///< lists, by `bound_value::apart`
     lowering result;
 };
 

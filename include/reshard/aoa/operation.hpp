@@ -138,6 +138,10 @@ private:
     /// the `dtype` after them, or to the type before them.
     void compute(vector<attribute> const& list, std::size_t i);
 
+    /// Multiplies quantised values by their scales, and rounds once: to the `dtype` that follows, or
+    /// to bfloat16. Other values do not change.
+    void dequantize(vector<attribute> const& list, std::size_t i);
+
     /// Applies `src_dtype` and `dst_dtype`, which occur together in this order. `src_dtype` is for
     /// the reversed program.
     void cast_between(vector<attribute> const& list, std::size_t i);

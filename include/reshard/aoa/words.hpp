@@ -66,6 +66,7 @@ inline constexpr attribute_word attribute_words[] = {
     {"unsqueeze", value_kind::number, false},
     {"stack", value_kind::number, false},
     {"unstack", value_kind::number, false},
+    {"dequantize", value_kind::none, false},
 };
 
 /// The word with this text, or null.
@@ -115,6 +116,11 @@ constexpr bool is_reserved(std::string_view text) {
 
 /// Whether a word computes with each element.
 constexpr bool is_arithmetic(std::string_view word) { return word == "add" || word == "scale"; }
+
+/// Whether a word changes the values of elements, other than by a cast.
+constexpr bool changes_values(std::string_view word) {
+    return is_arithmetic(word) || word == "dequantize";
+}
 
 /// Whether a name with this text, after other names, could be parsed as a word.
 constexpr bool may_be_word(std::string_view text) {

@@ -61,15 +61,35 @@ memory_place place_in_shard(auto const& shards, std::size_t shard, index_vector 
     return memory;
 }
 
+struct bound_plan;
+
+/// Finds the scales of the shards that a plan dequantizes.
+class shard_scales {
+public:
+    virtual ~shard_scales() = default;
+
+    /// The scales of the source shard of a transfer. The reference stays valid until the transfer
+    /// has run.
+    ///
+    /// \pre the transfer's chain dequantizes
+    virtual element_scales const& of(bound_plan const& bound, transfer const& t) = 0;
+
+    /// Gets the scales as they are now.
+    ///
+    /// \par Collective every rank of the group of a job, in the same order
+    virtual void fetch() {}
+};
+
 /// A plan with its source and target tensors, for the holders that this process plays.
 ///
-/// Refers to all four arguments, which must outlive it.
+/// Refers to all arguments, which must outlive it.
 struct bound_plan {
     plan const& whole;
     plan_problem const& problem;
     shard_views<const_tensor_view> const& sources;
     shard_views<tensor_view> const& targets;
     conversion_kernels const* conversions = nullptr; ///< of a plan that casts
+    shard_scales* scales = nullptr;                  ///< of a plan that dequantizes
 };
 
 /// A position in memory, with the strides of the target's factors from there.
@@ -100,7 +120,8 @@ RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t);
 
 /// The conversion of a transfer's elements from the source's type to the target's type.
 ///
-/// \pre the transfer has a source: `t.source_key != zero_source`
+/// \pre the transfer has a source: `t.source_key != zero_source`. If it dequantizes, this process
+///      plays the source holder
 RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer const& t);
 
 /// Runs a transfer within this process.

@@ -91,11 +91,13 @@ public:
               state_dict const& want);
 
     bound_plan bound() const {
-        return {planned->whole, planned->problem, sources, targets, planned->conversions};
+        return {planned->whole, planned->problem,     sources,
+                targets,        planned->conversions, scales.get()};
     }
 
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
+    std::shared_ptr<shard_scales> scales; ///< null if the plan does not dequantize
 };
 
 /// Binds the plan of a round to tensors. Does not communicate.

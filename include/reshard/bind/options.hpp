@@ -30,11 +30,14 @@
 namespace reshard {
 
 class any_program;
+class job;
 struct layout;
 
 namespace detail {
 
+class shard_scales;
 struct conversion_kernels;
+struct planned_job;
 struct side_facts;
 
 /// A program with a function `mapping_of(program, source, target)` in the program's namespace, such
@@ -46,6 +49,9 @@ concept catalog_program = requires(P const& program, catalog const& source, cata
 
 /// Fills tensors from other tensors of the same ranks.
 using tensor_mover = std::function<void(const_state_dict const& have, state_dict const& want)>;
+
+/// Prepares such a redistribution.
+using tensor_preparer = std::function<job(const_state_dict const& have, state_dict const& want)>;
 
 /// The steps of a call with a program. A call that moves tensors by name does not compile them.
 struct program_steps {
@@ -73,6 +79,18 @@ struct program_steps {
     ///
     /// \throws error with errc::bad_layout
     void (*check)(mapping const& program, layout const& target);
+
+    /// Prepares the redistribution of the scales that a plan needs on this rank; null if its program
+    /// does not dequantize.
+    ///
+    /// \param problem an error of this rank, if it has no plan
+    /// \param prepare prepares a redistribution by name, over the group
+    /// \par Collective every rank of the group, in the same order
+    /// \throws error with errc::bad_layout if scales do not fit
+    std::shared_ptr<shard_scales> (*scales)(any_group const& ranks, planned_job const* planned,
+                                            std::optional<error> const& problem,
+                                            const_state_dict const& have,
+                                            tensor_preparer const& prepare);
 
     conversion_kernels const& conversions;
 };
@@ -158,8 +176,6 @@ private:
 };
 
 namespace detail {
-
-struct planned_job;
 
 /// A cache of plans, as a call refers to it: a `plan_cache`.
 class any_plan_cache {

@@ -6,18 +6,23 @@
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/step_chain.hpp>
 
+#include <cstdint>
+
 /// \file
 /// Chooses the kernel for a copy from its strides and data types.
 
 namespace reshard::detail {
 
 struct conversion_kernels;
+struct element_scales;
 
 /// How a copy converts elements: the source's data type, and the steps in order.
 struct element_conversion {
     data_type source;
     step_chain chain = {};
     conversion_kernels const* kernels = nullptr; ///< the functions that run the steps, if any
+    element_scales const* scales = nullptr;      ///< set if the chain dequantizes
+    std::uintptr_t first = 0;                    ///< with scales: the address of their element 0
 
     constexpr data_type target() const { return result(source, chain); }
 
@@ -35,14 +40,15 @@ enum class copy_kernel : std::uint8_t {
     convert_rows,       ///< casts of contiguous runs
     convert_transposed, ///< casts; source and target have different fastest axes
     convert_strided,    ///< all other casts
+    convert_scaled,     ///< casts and products with scales, any strides
 };
 
 /// The name of a kernel, for reports.
 constexpr std::string_view name(copy_kernel kernel) {
     constexpr std::string_view names[] = {
-        "nothing",         "contiguous", "rows",         "transposed",
-        "strided",         "packed",     "convert_rows", "convert_transposed",
-        "convert_strided",
+        "nothing",         "contiguous",     "rows",         "transposed",
+        "strided",         "packed",         "convert_rows", "convert_transposed",
+        "convert_strided", "convert_scaled",
     };
     return names[static_cast<std::size_t>(kernel)];
 }
@@ -110,6 +116,8 @@ constexpr copy_kernel choose(affine_copy const& copy, element_conversion const& 
                    ? is_transposed(copy) ? copy_kernel::transposed : copy_kernel::strided
                : copy.ndim() <= 1 ? copy_kernel::contiguous
                                   : copy_kernel::rows;
+    if (conversion.chain.dequantizes())
+        return copy_kernel::convert_scaled;
     return is_packed             ? copy_kernel::convert_strided
            : has_rows(copy)      ? copy_kernel::convert_rows
            : is_transposed(copy) ? copy_kernel::convert_transposed

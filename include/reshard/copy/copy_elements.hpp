@@ -17,18 +17,20 @@
 
 namespace reshard::detail {
 
-/// One pass over a block: a cast, or arithmetic with a constant in f32 or f64. `fast` is a function
-/// in registers or a loop that compilers vectorise, or null; arithmetic has none.
+/// One pass over a block: a cast, or arithmetic in f32 or f64. `fast` is a function in registers or a
+/// loop that compilers vectorise, or null; arithmetic has none.
 struct conversion_step {
     data_type source;
     data_type target;
     block_function fast;
     chain_step::operation computes = chain_step::operation::none;
     double operand = 0;
+    scale_function scale = nullptr; ///< of a step that dequantizes; null: both types are f32
 };
 
+/// \param scales the factor of each element; only for a step that dequantizes
 RESHARD_DECL void run(conversion_step const& step, unsigned char const* source,
-                      unsigned char* target, index_t count);
+                      unsigned char* target, index_t count, float const* scales = nullptr);
 
 /// All passes of a chain: at most two for each cast, and five for each step that computes.
 class conversion {
@@ -51,8 +53,10 @@ public:
 
     /// Converts one dense block to another.
     ///
+    /// \param scales the factor of each element; only for a chain that dequantizes
     /// \pre there is a step, and `count <= block_elements`
-    void operator()(unsigned char const* source, unsigned char* target, index_t count) const;
+    void operator()(unsigned char const* source, unsigned char* target, index_t count,
+                    float const* scales = nullptr) const;
 
 private:
     void push_cast(data_type source, data_type target);
@@ -63,6 +67,9 @@ private:
     void push_step(data_type source, data_type target) {
         steps_[count_++] = {source, target, quickest(source, target)};
     }
+
+    /// Casts to f32 if necessary, multiplies by scales, and casts to `target`.
+    void push_scales(data_type source, data_type target);
 
     static block_function quickest(data_type source, data_type target);
 
@@ -88,6 +95,8 @@ struct prepared_copy {
     element_sizes sizes = {}; ///< the size of an element in the kernel's units
     detail::conversion conversion;
     conversion_kernels const* kernels = nullptr; ///< only for kernels that convert
+    element_scales const* scales = nullptr;      ///< these two: as in `element_conversion`
+    std::uintptr_t first = 0;
     bool streaming = false;
 };
 

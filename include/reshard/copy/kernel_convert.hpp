@@ -71,7 +71,27 @@ vector_conversion computing_conversion_from(data_type source, vector_set set) {
     return conversion;
 }
 
+/// The function for a source with scales if `source` is one of `Sources`.
+template <data_type Target, data_type... Sources>
+scale_function scale_function_from(data_type source, vector_set set) {
+    scale_function function = nullptr;
+    (void)((source == Sources &&
+            (function = set == vector_set::avx512
+                            ? vectors64::cast<Sources, Target,
+                                              vectors64::scaled_float<Sources>>::scaled_block
+                            : vectors32::cast<Sources, Target,
+                                              vectors32::scaled_float<Sources>>::scaled_block,
+             true)) ||
+           ...);
+    return function;
+}
+
 #else
+
+template <data_type Target, data_type... Sources>
+scale_function scale_function_from(data_type, vector_set) {
+    return nullptr;
+}
 
 template <data_type Target, data_type... Sources>
 vector_conversion vector_conversion_from(data_type, vector_set) {
@@ -119,6 +139,20 @@ inline vector_conversion computing_conversion_of(data_type source, chain_step co
     case f16: return computing_conversion_from<f16, f32, bf16, f16>(source, set).with(step);
     default: return {};
     }
+}
+
+/// The product with scales and its cast, in registers; null for less common pairs of types, or if
+/// the processor lacks `set`.
+inline scale_function scale_function_of(data_type source, data_type target,
+                                        vector_set set = widest_vectors()) {
+    using enum data_type;
+    if (set == vector_set::none || !has(set))
+        return nullptr;
+    byte_float const* const format = bits(source) == 8 ? find_byte_float(source) : nullptr;
+    data_type const kind = !format ? source : format->has_only_nan() ? f8_e4m3fnuz : f8_e4m3;
+    return target == f32    ? scale_function_from<f32, f8_e4m3, f8_e4m3fnuz>(kind, set)
+           : target == bf16 ? scale_function_from<bf16, f32, f8_e4m3, f8_e4m3fnuz>(kind, set)
+                            : nullptr;
 }
 
 #if defined(__SSE2__)

@@ -21,9 +21,17 @@ struct conversion_values {
     byte_float const* format = nullptr; ///< the source's format if it is a float of a byte
     bool adds = false;                  ///< adds the operand; otherwise multiplies by it
     float operand = 1;                  ///< only for conversions that compute
+    float const* scales = nullptr;      ///< the scale of each element from `first` on
+    unsigned char const* first = nullptr;
 
     bool operator==(conversion_values const&) const = default;
 };
+
+/// Converts a dense block, and multiplies each element by its scale before it is rounded.
+///
+/// \pre 64 more scales may be read
+using scale_function = void (*)(byte_float const* format, float const* scales,
+                                unsigned char const* source, unsigned char* target, index_t count);
 
 /// The functions for a cast between two types on this processor, perhaps with arithmetic before it.
 /// Empty if the processor or the pair of types has none.

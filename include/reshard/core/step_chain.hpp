@@ -102,12 +102,13 @@ constexpr void check_castable(data_type from, data_type to) {
                               : ": only complex numbers can be cast to complex numbers");
 }
 
-/// One step of a chain: arithmetic with a constant, if any, and a cast of its result.
+/// One step of a chain: arithmetic, if any, and a cast of its result.
 struct chain_step {
     enum class operation : std::uint8_t {
-        none,     ///< only the cast
-        multiply, ///< by `operand`
-        add,      ///< `operand`
+        none,       ///< only the cast
+        multiply,   ///< by `operand`
+        add,        ///< `operand`
+        dequantize, ///< multiply by the scale of the element's block; only as the first step
     };
 
     data_type dtype{}; ///< the type to which the result is rounded
@@ -138,8 +139,8 @@ struct chain_steps {
 /// For example, f32 -> bf16 -> f32 rounds, so the chain keeps both casts. It drops intermediate
 /// casts that are lossless.
 ///
-/// A step takes a byte. With arithmetic, its constant follows: an f32, or an f64 if the step
-/// computes in f64 and an f32 cannot hold it.
+/// A step takes a byte. After a product or a sum, its constant follows: an f32, or an f64 if the
+/// step computes in f64 and an f32 cannot hold it.
 struct step_chain {
     std::uint8_t values[15] = {};
     std::uint8_t count = 0; ///< number of bytes
@@ -159,6 +160,9 @@ struct step_chain {
 
     /// True if some step computes.
     constexpr bool computes() const;
+
+    /// True if the first step multiplies by scales.
+    constexpr bool dequantizes() const;
 };
 
 namespace step_code {
@@ -171,9 +175,18 @@ static_assert(data_type_count <= dtype_mask + 1);
 
 } // namespace step_code
 
+/// Whether the step that begins with this byte multiplies by scales.
+constexpr bool is_dequantize(std::uint8_t code) {
+    return code >> step_code::operation_shift ==
+           static_cast<int>(chain_step::operation::dequantize);
+}
+
 /// The number of bytes of a step.
 constexpr std::size_t step_bytes(std::uint8_t code) {
-    return code >> step_code::operation_shift == 0 ? 1 : code & step_code::wide_flag ? 9 : 5;
+    auto const operation = static_cast<chain_step::operation>(code >> step_code::operation_shift);
+    bool const has_constant =
+        operation == chain_step::operation::multiply || operation == chain_step::operation::add;
+    return !has_constant ? 1 : code & step_code::wide_flag ? 9 : 5;
 }
 
 constexpr chain_steps step_chain::steps() const {
@@ -182,8 +195,8 @@ constexpr chain_steps step_chain::steps() const {
         std::uint8_t const code = values[i], type = code & step_code::dtype_mask;
         unsigned const operation = code >> step_code::operation_shift;
         bool const is_wide = (code & step_code::wide_flag) != 0;
-        if (type >= data_type_count || operation > 2 || i + step_bytes(code) > count ||
-            (operation == 0 && is_wide))
+        if (type >= data_type_count || i + step_bytes(code) > count ||
+            (i > 0 && is_dequantize(code)) || (step_bytes(code) == 1 && is_wide))
             fail(errc::bad_layout, "byte ", i, " of a chain of steps is ", int{code},
                  ", which does not begin a step");
         std::uint64_t pattern = 0;
@@ -204,6 +217,8 @@ constexpr bool step_chain::computes() const {
             return true;
     return false;
 }
+
+constexpr bool step_chain::dequantizes() const { return count > 0 && is_dequantize(values[0]); }
 
 /// \throws error with errc::bad_layout if the bytes are not a chain
 constexpr void validate(step_chain const& chain) { static_cast<void>(chain.steps()); }

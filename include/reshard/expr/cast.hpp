@@ -34,6 +34,31 @@ constexpr expression with_step(expression const& tensor, chain_step const& step)
     return result;
 }
 
+/// Whether elements of that type can be dequantized: they are quantised, and are not packed.
+constexpr bool may_be_dequantized(data_type dtype) {
+    return bits(dtype) == 8 && (dtype == data_type::i8 || is_floating(dtype)) &&
+           dtype != data_type::f8_e8m0;
+}
+
+/// The tensor with each element times its scale. The mapping must relate each source to its scales.
+///
+/// \throws error with errc::dtype_mismatch, or with errc::unsupported for elements that were changed
+///         before; the text follows the tensor's name
+constexpr expression dequantized(expression const& tensor, data_type dtype) {
+    if (!may_be_dequantized(tensor.dtype))
+        fail(errc::dtype_mismatch, "it is ", tensor.dtype,
+             ", and only 8-bit floating-point numbers and int8 can be dequantized");
+    if (!is_floating(dtype) || computing_type(tensor.dtype, dtype) != data_type::f32)
+        fail(errc::dtype_mismatch, "it cannot be dequantized to ", dtype,
+             "; the result is a floating-point number of at most 32 bits, so cast it afterwards");
+    for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
+        if (!tensor.pieces[i].steps.empty() && tensor.pieces.source(i) != zero_source)
+            fail(errc::unsupported,
+                 "its elements are cast or computed before they are dequantized; "
+                 "dequantize first");
+    return with_step(tensor, {dtype, chain_step::operation::dequantize});
+}
+
 constexpr bool has_zeros(expression const& tensor) {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
         if (tensor.pieces.source(i) == zero_source)

@@ -57,6 +57,22 @@ RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tenso
                                                       catalog_entry const& scales,
                                                       quantisation_facts const& said);
 
+/// The scales that a dequantized tensor is multiplied by.
+struct tensor_scales {
+    std::string key;
+    block_form form;
+    vector<std::string> of_inputs = {}; ///< tensors that are of no use beside other values
+};
+
+/// The scales of a quantised tensor, by the names of known conventions.
+///
+/// \param said facts that decide if the extents allow several forms
+/// \throws error with errc::unknown_key if there are none, with errc::unsupported for other schemes
+///         than one factor for each block, with errc::shape_mismatch or errc::dtype_mismatch if the
+///         scales do not fit
+RESHARD_DECL tensor_scales scales_to_dequantize(catalog_entry const& tensor, catalog const& source,
+                                                quantisation_facts const& said);
+
 /// The `scales=` pattern for scales: `*.weight_packed => *.weight_scale` for `q.weight_scale`.
 /// Empty if `source` lacks the tensor to which they belong by a known convention.
 RESHARD_DECL std::string pattern_of_scales(std::string const& scales, catalog const& source);

@@ -12,6 +12,7 @@
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/descriptor.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -136,6 +137,7 @@ struct relation {
         copy,         ///< a source tensor that has to be equal, and is not used
         tie,          ///< an alias that the caller declares to be the same tensor, written once
         number,       ///< a source number that has to be equal; both become one target number
+        dequantize,   ///< source tensors: wherever the program dequantizes `key`, by these scales
     } type{};
     std::string key;         ///< the parameter
     std::string companion;   ///< the tensor that follows it
@@ -164,7 +166,7 @@ struct taken_apart {
 using taken_apart_lists = std::map<std::string, vector<taken_apart>, std::less<>>;
 
 template <>
-inline constexpr enum_range range_of_enum<relation::kind>{7, "the kind of relation"};
+inline constexpr enum_range range_of_enum<relation::kind>{8, "the kind of relation"};
 
 } // namespace detail
 
@@ -205,6 +207,19 @@ public:
     /// Source tensor number `id < sources().size()` as an expression.
     expression source(detail::key_id id) const;
 
+    /// The elements of source tensor `key` times their scales, computed in f32 and rounded once to
+    /// `dtype`. Element `i` of source tensor `scales` belongs to the elements of block `i`.
+    ///
+    /// \par Shape  `block` has the extent of a block for each axis of `key`, or 0 if all elements of
+    ///             the axis share a scale; the last block along an axis may be smaller
+    /// \throws     error with errc::unknown_key if a source is not known, with errc::dtype_mismatch
+    ///             for other data types than floats and integers of 8 bits and scales of floats, with
+    ///             errc::shape_mismatch for another number of axes. A call with the program throws
+    ///             an error with errc::bad_layout unless there is one scale for each block
+    /// \par Source the attribute `dequantize` of AOA here; PaddlePaddle's LoadTransform
+    expression dequantized(std::string_view key, std::string_view scales, index_vector const& block,
+                           data_type dtype = data_type::bf16);
+
     /// Defines the target tensor `key`; replaces an earlier definition.
     void define(std::string_view key, expression value);
 
@@ -217,7 +232,7 @@ public:
     /// Declares that `entry.companion` follows `entry.key`; `define` gives the companion's sources.
     void relate(detail::relation entry);
 
-    /// Removes all relations; the definitions of the tensors stay.
+    /// Removes all relations without effect on the definitions of the tensors, which stay.
     void forget_relations();
 
     /// Declares that the target tensor `key` interleaves other tensors; replaces an earlier
@@ -262,6 +277,19 @@ namespace detail {
 
 template <>
 inline constexpr stored_form form_of<mapping>{"mapping", 4};
+
+/// Whether a program dequantizes a source tensor.
+inline bool dequantizes(mapping const& program) {
+    return std::ranges::any_of(program.relations(), [](relation const& each) {
+        return each.type == relation::kind::dequantize;
+    });
+}
+
+/// Refuses a program that dequantizes, for a call that cannot.
+///
+/// \param call the call in the message: `a save`
+/// \throws error with errc::unsupported
+RESHARD_DECL void refuse_dequantized(mapping const& program, std::string_view call);
 
 /// A digest of the effective members: sources, outputs, removed keys, and relations that are
 /// compared. Equal mappings have equal digests on every machine.

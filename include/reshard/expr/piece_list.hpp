@@ -215,6 +215,9 @@ public:
     /// \name Members of piece number `i < size()`
     /// \{
     constexpr key_id source(std::size_t i) const { return facts_in(row(i)).source; }
+    constexpr bool dequantizes(std::size_t i) const {
+        return facts_in(row(i)).step_count > 0 && is_dequantize(facts_in(row(i)).steps[0]);
+    }
     constexpr box target_box(std::size_t i) const { return row_.target_box(row(i)); }
     /// The offset and the end of the target box along an axis.
     constexpr index_t target_offset(std::size_t i, std::size_t axis) const {

@@ -54,6 +54,7 @@
 #include <reshard/bind/impl/program.ipp>
 #include <reshard/bind/impl/redistribute.ipp>
 #include <reshard/bind/impl/rounds.ipp>
+#include <reshard/bind/impl/shard_scales.ipp>
 #include <reshard/bind/impl/shard_views.ipp>
 #include <reshard/bind/impl/typed_redistribute.ipp>
 #include <reshard/bridge/impl/bridge_source.ipp>

@@ -104,13 +104,19 @@ constexpr data_type wire_dtype(data_type source, data_type target) {
     return bits(target) <= bits(source) ? target : source;
 }
 
+/// The same for elements that `chain` converts. Only the sender has the scales of its elements.
+constexpr data_type wire_dtype(data_type source, data_type target, bool dequantizes) {
+    return dequantizes ? target : wire_dtype(source, target);
+}
+
 /// The same for a transfer; without a source, the target's data type.
 ///
 /// \pre `t` is a transfer of `plan`
 constexpr data_type wire_dtype(plan const& plan, transfer const& t) {
     data_type const target = plan.target_dtypes[t.target_key];
     return t.source_key == zero_source ? target
-                                       : wire_dtype(plan.source_dtypes[t.source_key], target);
+                                       : wire_dtype(plan.source_dtypes[t.source_key], target,
+                                                    plan.chains[t.chain].dequantizes());
 }
 
 /// Whether `input` brings all elements that `t` passes on, in the same type.

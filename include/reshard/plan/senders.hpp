@@ -133,7 +133,8 @@ constexpr data_type wire_dtype(plan_problem const& problem, std::uint32_t tensor
     target_side const& target = problem.targets[tensor];
     key_id const source = target.pieces->source(piece);
     return source == zero_source ? target.dtype
-                                 : wire_dtype(problem.sources[source].dtype, target.dtype);
+                                 : wire_dtype(problem.sources[source].dtype, target.dtype,
+                                              target.pieces->dequantizes(piece));
 }
 
 /// The bytes on the wire of a cut with `elements` elements.

@@ -140,12 +140,14 @@ namespace detail {
 struct tied_names {
     std::map<std::string, std::string> aliases; ///< with their keys
     std::optional<std::string> config = {};     ///< the new text, if it has to change
+    vector<std::string> outdated = {};          ///< files beside the tensors that are not copied
     vector<std::string> notes = {};
 };
 
 /// Decides which names become aliases. In a Hugging Face directory each name is a tensor, except
 /// for the output layer and the word embeddings of a model whose `config.json` has the flag
-/// `tie_word_embeddings`. The flag is corrected; nothing else in the file changes.
+/// `tie_word_embeddings`. The flag is corrected. If the program dequantizes all tensors, the
+/// description of their quantisation is removed. Nothing else in the file changes.
 ///
 /// \par Source for names without tensors, Hugging Face transformers reads only this flag; it reads
 ///             no tensor of a tied output layer

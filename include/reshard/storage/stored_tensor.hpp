@@ -5,6 +5,7 @@
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/bind/equal_tensors.hpp>
+#include <reshard/bind/shard_scales.hpp>
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/sorting.hpp>
@@ -14,12 +15,15 @@
 #include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/shard_index.hpp>
 #include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/chunk_reader.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 /// \file
 /// Gives access to the elements of a tensor in the files of a checkpoint.
@@ -120,14 +124,43 @@ private:
     part_index parts_;
 };
 
+/// The scales of the shards of a checkpoint, for a program that dequantizes them. The scales of a
+/// tensor are read when its first shard needs them.
+class stored_scales final : public shard_scales {
+public:
+    stored_scales(checkpoint const& source, mapping const& program, bool verify);
+
+    /// Forgets the scales of all tensors if they take much memory. Ends the references of `of`.
+    void trim();
+
+    element_scales const& of(bound_plan const& bound, transfer const& t) override;
+
+    std::uint64_t bytes_read() const { return reader_.bytes_read(); }
+
+private:
+    /// The most memory that is kept, in bytes.
+    static constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
+    scale_values const& values(std::uint32_t tensor);
+
+    checkpoint const& source_;
+    std::map<key_id, dequantized_source> sources_;
+    chunk_reader reader_;
+    std::size_t bytes_ = 0;                        ///< of `values_`
+    std::map<std::uint32_t, scale_values> values_; ///< by number of the tensor with the scales
+    std::map<std::pair<key_id, std::uint32_t>, element_scales> by_shard_;
+};
+
 /// The first element, in row-major order, that differs between two tensors of equal shape and type.
 ///
 /// \param count gets the number of compared bytes of `a`
 RESHARD_DECL std::optional<index_vector>
 first_difference(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
-/// The indices in `layout` of the tensors that the targets are made of, ascending.
-RESHARD_DECL vector<std::size_t> tensors_used(plan_problem const& work, layout const& layout);
+/// The indices in `layout` of the tensors that the targets are made of, and of their scales if the
+/// program dequantizes them, ascending.
+RESHARD_DECL vector<std::size_t> tensors_used(plan_problem const& work, mapping const& program,
+                                              layout const& layout);
 
 /// Refuses replicas of a box if their digests differ.
 ///

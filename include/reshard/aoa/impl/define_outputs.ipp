@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,19 @@ namespace reshard::aoa::detail {
 class output_definer {
 public:
     explicit output_definer(lower_context& context) : in_(context) {}
+
+    /// Removes the scales of dequantized tensors, unless a statement or the target uses them.
+    void remove_scales() {
+        auto const remove = [&](std::string const& key) {
+            if (!is_used(key) && !(in_.target && in_.target->find(key)) &&
+                removed_scales_.insert(key).second)
+                in_.result.map.remove(key);
+        };
+        for (auto const& [id, scales] : in_.dequantized) {
+            remove(scales.key);
+            std::ranges::for_each(scales.of_inputs, remove);
+        }
+    }
 
     void define_targets() {
         for (catalog_entry const& wanted : *in_.target)
@@ -232,7 +246,7 @@ private:
 
     /// Whether a source tensor remains under its own name.
     bool is_exported(std::string_view key) const {
-        return !is_used(key) &&
+        return !is_used(key) && !removed_scales_.contains(std::string(key)) &&
                !any_parameter(key, in_.suffixes, [&](std::string_view of, state_suffix const&) {
                    return is_used(of);
                });
@@ -366,12 +380,14 @@ private:
     lower_context& in_;
     std::optional<missing_makers> makers_; ///< made when the first key is missing
     std::map<value_identity, std::string_view> first_names_;
+    std::set<std::string> removed_scales_;             ///< of dequantized tensors
     std::map<std::string, state_of_parameter> states_; ///< states of the remaining tensors, by key
     std::map<std::string, std::string> containers_;    ///< new containers by old containers
 };
 
 RESHARD_DECL void define_outputs(lower_context& context) {
     output_definer definer(context);
+    definer.remove_scales();
     if (context.target)
         definer.define_targets();
     else

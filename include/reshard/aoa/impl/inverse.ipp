@@ -35,7 +35,7 @@ RESHARD_DECL tensor_facts apply(attribute const& current_attribute, tensor_facts
     step.expect(wanted);
     expression const expression = step.run({alone})[0];
     bool const keeps_values =
-        !is_arithmetic(current_attribute.word) && is_lossless(before.held, expression.dtype);
+        !changes_values(current_attribute.word) && is_lossless(before.held, expression.dtype);
     data_type const type = keeps_values ? before.held : expression.dtype;
     return {expression.shape, expression.dtype, type};
 }
@@ -218,6 +218,10 @@ RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_ro
     std::string const& word = step.applied->word;
     if (is_arithmetic(step.applied->word))
         return inverse_arithmetic(step, allow_rounding);
+    if (word == "dequantize")
+        throw statement_error{errc::not_invertible,
+                              "nothing undoes 'dequantize', as the scales are not kept",
+                              step.applied->where};
     if (word == "permute")
         return inverse_permute(step);
     if (word == "dtype" || word == "dst_dtype")

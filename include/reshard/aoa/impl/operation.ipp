@@ -9,6 +9,7 @@
 #include <reshard/aoa/words.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/expr/block_scales.hpp>
 #include <reshard/expr/cast.hpp>
 #include <reshard/expr/concat.hpp>
 #include <reshard/expr/permute.hpp>
@@ -253,6 +254,8 @@ RESHARD_DECL void operation::apply(vector<attribute> const& list, std::size_t i)
         return cast_between(list, i);
     if (is_arithmetic(attribute.word))
         return compute(list, i);
+    if (attribute.word == "dequantize")
+        return dequantize(list, i);
     if (attribute.word == "sizes")
         return check_sizes(list, i);
     if (attribute.word == "scales" || attribute.word == "blocks")
@@ -395,6 +398,18 @@ RESHARD_DECL void operation::compute(vector<attribute> const& list, std::size_t 
             return is_sum ? shifted(value, operand, dtype) : scaled(value, operand, dtype);
         });
     }
+}
+
+RESHARD_DECL void operation::dequantize(vector<attribute> const& list, std::size_t i) {
+    bool const is_cast = i + 1 < list.size() && list[i + 1].word == "dtype";
+    data_type const wanted = is_cast ? dtype_in(list[i + 1]) : data_type::bf16;
+    bool const is_direct =
+        is_floating(wanted) && computing_type(data_type::f32, wanted) == data_type::f32;
+    each_value(list[i], "dequantization of", [&](expression const& value) {
+        return may_be_quantised(value.dtype)
+                   ? dequantized(value, is_direct ? wanted : data_type::f32)
+                   : value;
+    });
 }
 
 RESHARD_DECL void operation::cast_between(vector<attribute> const& list, std::size_t i) {

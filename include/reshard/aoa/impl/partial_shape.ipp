@@ -62,7 +62,7 @@ inline partial_shape undo_partial(vector<attribute> const& list, std::size_t i,
         after = apply_partial(undo_squeeze(attribute), after);
     } else if (is_arithmetic(attribute.word)) {
         return after;
-    } else if (attribute.word == "dtype") {
+    } else if (attribute.word == "dtype" || attribute.word == "dequantize") {
         after.dtype = std::nullopt;
     } else if (attribute.word == "dst_dtype" && i > 0) {
         auto const* const text = std::get_if<std::string>(&list[i - 1].value);

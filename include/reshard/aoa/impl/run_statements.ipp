@@ -307,10 +307,14 @@ private:
         if (find_attribute(in_.code.attributes(statement), "reshape"))
             step.expect(in_.wanted_shape(in_.code.text(right[0])));
         vector<expression> expressions = step.run(in_.code.attributes(statement));
+        if (attribute const* const word =
+                find_attribute(in_.code.attributes(statement), "dequantize"))
+            find_scales(*word, operands);
         if (auto const doubt = heads_.look_at(in_.code, statement, expressions))
             in_.warn(statement, "head_size", first_key(in_.code, statement), *doubt);
         if (is_single(statement) && step.remarks().empty() &&
             !find_attribute(in_.code.attributes(statement), "scales") &&
+            !find_attribute(in_.code.attributes(statement), "dequantize") &&
             expressions[0] == in_.names.value(operands[0]).tensor)
             in_.note_idle(statement);
         vector<key_id> sources;
@@ -334,6 +338,23 @@ private:
         if (in_.code.origin(statement.origin).macro.empty())
             for (operation_remark const& said : step.remarks())
                 in_.warn(statement, said.code, said.key, said.message);
+    }
+
+    /// Relates the quantised sources of operands to the scales by which they are multiplied.
+    void find_scales(attribute const& word, vector<std::uint32_t> const& operands) {
+        for (key_id const id : in_.names.sources_of(operands)) {
+            catalog_entry const& entry = in_.source.entry(id);
+            if (!may_be_quantised(entry.dtype) || in_.dequantized.contains(id))
+                continue;
+            try {
+                auto const scales = scales_to_dequantize(entry, in_.source.tensors(), {});
+                in_.result.map.relate({relation::kind::dequantize, entry.key, scales.key,
+                                       scales.form.block, scales.form.count});
+                in_.dequantized.emplace(id, scales);
+            } catch (error const& problem) {
+                throw statement_error{problem.code(), problem.what(), word.where, entry.key};
+            }
+        }
     }
 
     std::uint32_t read(statement const& statement, name const& which) {

@@ -71,8 +71,9 @@ inline piece state_piece(piece copied, key_id id, catalog_entry const& entry,
         return copied;
     auto const is_copy = is_parameter_copy(state);
     chain_steps const steps = computed.steps();
-    auto const computes = [&](std::size_t i) {
-        return i < steps.size() && steps[i].computes != chain_step::operation::none;
+    auto const computes = [&](std::size_t i) { // a state is not quantised like its parameter
+        return i < steps.size() && steps[i].computes != chain_step::operation::none &&
+               steps[i].computes != chain_step::operation::dequantize;
     };
     for (std::size_t i = 0; i < steps.size(); ++i) {
         if (!computes(i))

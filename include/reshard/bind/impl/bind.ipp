@@ -7,6 +7,8 @@
 
 #include <reshard/copy/copy_elements.hpp>
 
+#include <boost/assert.hpp>
+
 #include <cstdint>
 
 namespace reshard {
@@ -34,8 +36,16 @@ RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const
 }
 
 RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer const& t) {
-    return {bound.whole.source_dtypes[t.source_key], bound.whole.chains[t.chain],
-            bound.conversions};
+    element_conversion conversion{bound.whole.source_dtypes[t.source_key],
+                                  bound.whole.chains[t.chain], bound.conversions};
+    if (conversion.chain.dequantizes()) {
+        BOOST_ASSERT(bound.scales);
+        source_side const& side = bound.problem.sources[t.source_key];
+        conversion.scales = &bound.scales->of(bound, t);
+        conversion.first =
+            reinterpret_cast<std::uintptr_t>(bound.sources.at(side.tensor, t.source_shard).data);
+    }
+    return conversion;
 }
 
 RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t) {

@@ -7,6 +7,7 @@
 #include <reshard/core/vector.hpp>
 
 #include <reshard/bind/equal_tensors.hpp>
+#include <reshard/bind/shard_scales.hpp>
 #include <reshard/copy/conversions.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/group/agree.hpp>
@@ -137,11 +138,29 @@ inline void compare_copies(any_group const& world, const_state_dict const& tenso
     }
 }
 
+inline std::shared_ptr<shard_scales> scales_of_call(any_group const& ranks,
+                                                    planned_job const* planned,
+                                                    std::optional<error> const& problem,
+                                                    const_state_dict const& have,
+                                                    tensor_preparer const& prepare) {
+    std::shared_ptr<memory_scales> scales;
+    if (planned && !dequantizes(planned->program))
+        return scales;
+    agree_on(ranks, [&] {
+        if (problem)
+            throw *problem;
+        scales = std::make_shared<memory_scales>(*planned, static_cast<holder_t>(ranks.rank()));
+    });
+    scales->prepare(have, prepare);
+    return scales;
+}
+
 RESHARD_DECL fit_steps const& steps_of_fitting() { return all_fit_steps; }
 
 RESHARD_DECL program_steps const& steps_of_programs() {
     static program_steps const steps{cuts_as_bytes,     make_mapping, compare_copies,
-                                     digest_of_program, check_scales, all_conversions()};
+                                     digest_of_program, check_scales, scales_of_call,
+                                     all_conversions()};
     return steps;
 }
 

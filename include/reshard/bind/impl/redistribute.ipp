@@ -25,13 +25,15 @@ public:
     using bound_job::bound_job;
 
     void run() override {
+        if (scales)
+            scales->fetch();
         for (transfer const& t : planned->whole.transfers)
             run_locally(bound(), t);
     }
 };
 
-inline std::unique_ptr<job_state> bind_alone(std::shared_ptr<planned_job const> planned,
-                                             const_state_dict const& have, state_dict const& want) {
+inline std::unique_ptr<solo_job> bind_alone(std::shared_ptr<planned_job const> planned,
+                                            const_state_dict const& have, state_dict const& want) {
     auto moving = std::make_unique<solo_job>(std::move(planned), holder_t{0}, have, want);
     for (transfer const& t : moving->planned->whole.transfers)
         moving->cost.bytes_local += wire_bytes(moving->planned->whole, t);
@@ -98,7 +100,14 @@ inline job prepare_call(solo const& alone, source_tensors have, target_tensors w
         if (options.cache)
             options.cache->keep_plan(digest, ready);
     }
+    std::shared_ptr<shard_scales> scales;
+    if (program_steps const* const steps = options.program.steps())
+        scales = steps->scales(any_group(alone), ready.get(), {}, have.tensors,
+                               [&](const_state_dict const& from, state_dict const& to) {
+                                   return prepare(alone, from, to);
+                               });
     auto state = bind_alone(std::move(ready), have.tensors, want.tensors);
+    state->scales = std::move(scales);
     state->was_kept = was_kept;
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));

@@ -19,9 +19,19 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
     using sizes = pair_of_sizes<SourceType, TargetType>;
     using sizes::source_size, sizes::target_size, sizes::step, sizes::lines_transposed;
     static constexpr bool computes = !std::is_same_v<Source, vector_float<SourceType>>;
+    static constexpr bool scales = std::is_same_v<Source, scaled_float<SourceType>>;
     static constexpr bool is_exact = sizes::is_exact && !computes;
     static constexpr counted<step / lanes> loaded{};
     static constexpr counted<std::size_t{step * target_size} / width> written{};
+
+    /// Loads a register of f32 from elements that are `Offset` bytes behind `source`.
+    template <std::size_t Offset>
+    RESHARD_INLINE static whole load(Source const& from, unsigned char const* source) {
+        if constexpr (scales)
+            return from.load_scaled(source + Offset);
+        else
+            return from.load(read_elements<source_size>(source + Offset));
+    }
 
     /// Converts `step` elements.
     template <std::size_t... From, std::size_t... To>
@@ -32,8 +42,7 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
             whole const packed[] = {from.load_bf16(source + To * (width / 2))...};
             write_all(target, packed, streaming, written);
         } else {
-            whole const values[] = {
-                from.load(read_elements<source_size>(source + From * (lanes * source_size)))...};
+            whole const values[] = {load<From * lanes * source_size>(from, source)...};
             whole const packed[] = {Target::template pack<is_exact, To>(values)...};
             write_all(target, packed, streaming, written);
         }
@@ -53,7 +62,12 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
         alignas(line_bytes) unsigned char converted[std::max<index_t>(step * target_size, bytes)];
         for (index_t i = 0; i < step * source_size; i += bytes)
             write(elements + i, read_first(source + i, count * source_size - i));
-        convert(Source(values), elements, converted, false);
+        conversion_values at = values;
+        if constexpr (scales) {
+            at.scales += (source - values.first) / source_size;
+            at.first = elements;
+        }
+        convert(Source(at), elements, converted, false);
         for (index_t i = 0; i < step * target_size; i += bytes)
             write_first(target + i, read<whole>(converted + i), count * target_size - i);
     }
@@ -95,6 +109,18 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
     static void block(byte_float const* format, unsigned char const* source, unsigned char* target,
                       index_t count) {
         row({format}, source, target, count, false);
+    }
+
+    RESHARD_TARGET static void scaled_block(byte_float const* format, float const* factors,
+                                            unsigned char const* source, unsigned char* target,
+                                            index_t count) {
+        conversion_values const values{format, false, 1, factors, source};
+        Source const from(values);
+        index_t i = 0;
+        for (; i + step <= count; i += step)
+            convert_at(from, source, target, i, false);
+        if (i < count)
+            few(values, source + i * source_size, target + i * target_size, count - i);
     }
 
     /// Makes four target lines from a dense tile. The tile has one cache line from each of

@@ -10,6 +10,7 @@
 #include <reshard/copy/impl/copy_elements.ipp>
 #include <reshard/copy/kernel_convert.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -55,9 +56,24 @@ void compute(conversion_step const& step, unsigned char const* source, unsigned 
         for_each([operand](T value) { return value * operand; });
 }
 
+/// Multiplies each float of a dense block by its scale. `source` may be `target`.
+inline void multiply(float const* scales, unsigned char const* source, unsigned char* target,
+                     index_t count) {
+    for (index_t i = 0; i < count; ++i) {
+        float value;
+        std::memcpy(&value, source + i * index_t{sizeof value}, sizeof value);
+        value *= scales[i];
+        std::memcpy(target + i * index_t{sizeof value}, &value, sizeof value);
+    }
+}
+
 RESHARD_DECL void run(conversion_step const& step, unsigned char const* source,
-                      unsigned char* target, index_t count) {
-    if (step.computes != chain_step::operation::none)
+                      unsigned char* target, index_t count, float const* scales) {
+    if (step.scale)
+        step.scale(find_byte_float(step.source), scales, source, target, count);
+    else if (step.computes == chain_step::operation::dequantize)
+        multiply(scales, source, target, count);
+    else if (step.computes != chain_step::operation::none)
         step.source == data_type::f64 ? compute<double>(step, source, target, count)
                                       : compute<float>(step, source, target, count);
     else if (step.fast)
@@ -72,24 +88,26 @@ RESHARD_DECL conversion::conversion(data_type source, step_chain const& chain) {
     for (chain_step const& step : steps) {
         if (step.computes == chain_step::operation::none)
             push_cast(from, step.dtype);
+        else if (step.computes == chain_step::operation::dequantize)
+            push_scales(from, step.dtype);
         else
             push_arithmetic(from, step);
         from = step.dtype;
     }
-    if (steps.size() == 1 && chain.computes())
+    if (steps.size() == 1 && chain.computes() && !chain.dequantizes())
         in_registers_ = computing_conversion_of(source, steps[0]);
     else if (count_ == 1)
         in_registers_ = vector_conversion_of(steps_[0].source, steps_[0].target);
 }
 
 RESHARD_DECL void conversion::operator()(unsigned char const* source, unsigned char* target,
-                                         index_t count) const {
+                                         index_t count, float const* scales) const {
     alignas(64) unsigned char blocks[2][block_bytes];
     for (std::size_t i = 0; i + 1 < count_; ++i) {
-        run(steps_[i], source, blocks[i % 2], count);
+        run(steps_[i], source, blocks[i % 2], count, scales);
         source = blocks[i % 2];
     }
-    run(steps_[count_ - 1], source, target, count);
+    run(steps_[count_ - 1], source, target, count, scales);
 }
 
 RESHARD_DECL void conversion::push_cast(data_type source, data_type target) {
@@ -107,9 +125,26 @@ RESHARD_DECL void conversion::push_arithmetic(data_type source, chain_step const
     data_type const computed = computing_type(source, step.dtype);
     if (source != computed)
         push_cast(source, computed);
-    steps_[count_++] = {computed, computed, nullptr, step.computes, step.operand};
+    steps_[count_++] = {computed, computed, nullptr, step.computes, step.operand, nullptr};
     if (step.dtype != computed)
         push_cast(computed, step.dtype);
+}
+
+RESHARD_DECL void conversion::push_scales(data_type source, data_type target) {
+    using enum data_type;
+    constexpr auto dequantize = chain_step::operation::dequantize;
+    if (auto const direct = scale_function_of(source, target)) {
+        steps_[count_++] = {source, target, nullptr, dequantize, 0, direct};
+        return;
+    }
+    push_cast(source, f32);
+    if (auto const rounds = scale_function_of(f32, target)) {
+        steps_[count_++] = {f32, target, nullptr, dequantize, 0, rounds};
+        return;
+    }
+    steps_[count_++] = {f32, f32, nullptr, dequantize, 0, nullptr};
+    if (target != f32)
+        push_cast(f32, target);
 }
 
 RESHARD_DECL block_function conversion::quickest(data_type source, data_type target) {
@@ -119,7 +154,101 @@ RESHARD_DECL block_function conversion::quickest(data_type source, data_type tar
 
 /// True if the kernel's units are bits.
 constexpr bool counts_bits(copy_kernel kernel) {
-    return kernel == copy_kernel::packed || kernel == copy_kernel::convert_strided;
+    return kernel == copy_kernel::packed || kernel == copy_kernel::convert_strided ||
+           kernel == copy_kernel::convert_scaled;
+}
+
+RESHARD_DECL index_t element_scales::fill_run(index_t position, index_t stride, index_t count,
+                                              float* result) const {
+    index_t index[max_ndim] = {};
+    for (std::size_t axis = 0; axis < axes.size(); ++axis)
+        index[axis] = axes[axis].first;
+    memory_axis const* along = nullptr; ///< the axis of memory along which the elements lie
+    index_t step = 0;                   ///< between two of them, in elements of that axis
+    index_t steps = 1;                  ///< the number of elements until the end of that axis
+    position += offset;
+    for (memory_axis const& axis : memory) {
+        index_t const at = position / axis.stride;
+        position %= axis.stride;
+        index[axis.axis] += at * axis.distance;
+        if (along || stride % axis.stride != 0)
+            continue;
+        along = &axis;
+        step = stride / axis.stride;
+        steps = step == 0 ? count : step > 0 ? (axis.extent - 1 - at) / step + 1 : at / -step + 1;
+    }
+    steps = std::min(steps, count);
+    std::size_t const moving = along ? along->axis : 0;
+    index_t number = -origin;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis)
+        if (scaled_axis const& scaled = axes[axis]; scaled.block > 0 && (!along || axis != moving))
+            number += index[axis] / scaled.block * scaled.step;
+    if (!along || axes[moving].block == 0) {
+        std::fill_n(result, steps, values[number]);
+        return steps;
+    }
+    auto const [first, block, between] = axes[moving];
+    index_t const distance = step * along->distance;
+    if (distance == 1) {
+        float const* scale = values + number + index[moving] / block * between;
+        index_t run = std::min(block - index[moving] % block, steps);
+        for (index_t done = 0; done < steps; scale += between) {
+            std::fill_n(result + done, run, *scale);
+            done += run;
+            run = std::min(block, steps - done);
+        }
+        return steps;
+    }
+    for (index_t done = 0, at = index[moving]; done < steps;) {
+        index_t const left = distance == 0  ? steps
+                             : distance > 0 ? (block - 1 - at % block) / distance + 1
+                                            : at % block / -distance + 1;
+        index_t const run = std::min(left, steps - done);
+        std::fill_n(result + done, run, values[number + at / block * between]);
+        done += run;
+        at += run * distance;
+    }
+    return steps;
+}
+
+RESHARD_DECL void element_scales::fill(index_t position, index_t stride, index_t count,
+                                       float* result) const {
+    for (index_t done = 0; done < count;)
+        done += fill_run(position + done * stride, stride, count - done, result + done);
+}
+
+/// Converts elements with any strides and of any size, and multiplies them by their scales.
+inline void convert_scaled(prepared_copy const& ready, memory const& at) {
+    float_environment const as_usual;
+    constexpr index_t piece = conversion::block_elements;
+    alignas(line_bytes) unsigned char block[conversion::block_bytes];
+    alignas(line_bytes) unsigned char converted[conversion::block_bytes];
+    alignas(line_bytes) float scales[piece + 64] = {};
+    affine_copy const& loop = ready.loop;
+    std::size_t const last = loop.ndim() - 1;
+    index_t const source_bits = ready.sizes.source, target_bits = ready.sizes.target;
+    bit_line from{0, loop.source_strides[last], source_bits};
+    bit_line to{0, loop.target_strides[last], target_bits};
+    bool const is_run = from.stride == source_bits && source_bits >= 8,
+               makes_run = to.stride == target_bits && target_bits >= 8;
+    auto const base =
+        static_cast<index_t>(reinterpret_cast<std::uintptr_t>(at.source) - ready.first) * 8;
+    auto const convert_line = [&](index_t source, index_t target) {
+        for_each_piece(loop.extent[last], piece, piece, [&](index_t begin, index_t end) {
+            index_t const count = end - begin;
+            from.position = source + begin * from.stride;
+            to.position = target + begin * to.stride;
+            ready.scales->fill((base + from.position) / source_bits, from.stride / source_bits,
+                               count, scales);
+            if (!is_run)
+                gather(at.source, from, count, block);
+            unsigned char* const result = makes_run ? at.target + to.position / 8 : converted;
+            ready.conversion(is_run ? at.source + from.position / 8 : block, result, count, scales);
+            if (!makes_run)
+                scatter(converted, count, to, at.target);
+        });
+    };
+    for_each_place(loop, last, place_visitor(convert_line));
 }
 
 /// Prepares a copy with casts.
@@ -131,6 +260,8 @@ inline prepared_copy prepare_conversion(affine_copy const& fused,
     ready.kernel = choose(fused, conversion);
     ready.conversion = detail::conversion(conversion.source, conversion.chain);
     ready.kernels = conversion.kernels;
+    ready.scales = conversion.scales;
+    ready.first = conversion.first;
     if (ready.kernel == copy_kernel::nothing)
         return ready;
     ready.streaming = is_streaming(byte_count(element_count(fused), conversion.target()), stores);
@@ -147,6 +278,7 @@ inline void run_conversion(prepared_copy const& ready, memory const& at) {
         return convert_rows(ready.loop, ready.conversion, ready.sizes, at);
     case copy_kernel::convert_transposed:
         return convert_transposed(ready.loop, ready.conversion, ready.sizes, at);
+    case copy_kernel::convert_scaled: return convert_scaled(ready, at);
     default: return convert_strided(ready.loop, ready.conversion, ready.sizes, at);
     }
 }

@@ -272,6 +272,26 @@ private:
     float operand_;
 };
 
+/// Elements that are multiplied by their scales after they are loaded, in f32.
+template <data_type Type>
+struct scaled_float : vector_float<Type> {
+    RESHARD_INLINE explicit scaled_float(conversion_values const& values)
+        : vector_float<Type>(values), scales_(values.scales), first_(values.first) {}
+
+    RESHARD_INLINE whole load_scaled(unsigned char const* source) const {
+        constexpr auto size = bits(Type) / 8;
+        auto const* const scales =
+            reinterpret_cast<unsigned char const*>(scales_ + (source - first_) / size);
+        auto const numbers =
+            as<vector<float>>(vector_float<Type>::load(read_elements<size>(source)));
+        return as<whole>(numbers * as<vector<float>>(read<whole>(scales)));
+    }
+
+private:
+    float const* scales_;
+    unsigned char const* first_;
+};
+
 } // namespace reshard::detail::RESHARD_VECTORS
 
 #endif

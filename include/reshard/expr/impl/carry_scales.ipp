@@ -44,6 +44,7 @@ public:
         for (relation const& relation : program_.relations())
             if (relation.type == relation::kind::scale)
                 declared_.emplace(relation.key, relation);
+        correct_blocks();
         for (mapping_output const& output : program_.outputs())
             judge(output);
         for (relation& relation : made_)
@@ -57,8 +58,22 @@ public:
 private:
     using numbers = scaled_sources::numbers;
 
+    /// Corrects the blocks of dequantized tensors by what the layout says of blocks, unless the
+    /// caller has named them.
+    void correct_blocks() {
+        std::map<std::pair<std::string_view, std::string_view>, relation const*> found;
+        for (relation const& related : program_.relations())
+            if (related.type == relation::kind::dequantize && !related.count.empty())
+                found.emplace(std::pair(related.key, related.companion), &related);
+        for (found_scales const& scales : in_.all())
+            if (auto const match = found.find({key_of(scales.tensor), key_of(scales.scales)});
+                match != found.end() && match->second->block != scales.form.block)
+                made_.push_back({relation::kind::dequantize, key_of(scales.tensor),
+                                 key_of(scales.scales), scales.form.block, scales.form.count});
+    }
+
     void judge(mapping_output const& output) {
-        numbers const ids = scaled_sources::sources_of(output.value);
+        numbers const ids = in_.sources_kept(output.value);
         vector<scale_rule const*> rules;
         for (key_id const id : ids)
             for (found_scales const* const scales : in_.all_of(id))
@@ -76,7 +91,7 @@ private:
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
             piece const p = output.value.pieces[i];
             auto const scaled = in_.all_of(p.source);
-            if (p.steps.empty() || scaled.empty())
+            if (p.steps.empty() || p.steps.dequantizes() || scaled.empty())
                 continue;
             std::string const& key = key_of(scaled.front()->tensor);
             add(output, errc::dtype_mismatch,
@@ -85,7 +100,9 @@ private:
                       key_of(scaled.front()->scales), "', which ",
                       p.steps.computes() ? "arithmetic does not apply; omit it"
                                          : "a cast does not apply; omit the data type",
-                      ", or dequantise the model first"));
+                      scaled.front()->rule->role == scale_role::factor
+                          ? ", or write  dequantize  before it"
+                          : ", or dequantise the model first"));
             return true;
         }
         return false;
@@ -103,7 +120,7 @@ private:
         mapping_output const* const scales = scales_of(output, rule, scaled);
         if (!scales)
             return refuse_missing(output, rule, scaled, is_whole);
-        if (rule.is_aside && !is_whole)
+        if (rule.is_aside() && !is_whole)
             return relate_by_shape(output, *scales, rule);
         if (refuses_cast_of(*scales, scaled))
             return;
@@ -219,14 +236,14 @@ private:
         auto const& outputs = outputs_of(in_.number_of(scaled.scales));
         std::string text = words("'", output.key, "' has elements of '", tensor, "', but "), by;
         if (outputs.empty())
-            text += rule.is_aside ? "no output has '" + scales + "', which belongs to them"
-                                  : "no output has their scales '" + scales + "'";
+            text += rule.is_aside() ? "no output has '" + scales + "', which belongs to them"
+                                    : "no output has their scales '" + scales + "'";
         else
             text +=
                 words("'", scales, "', which belongs to them, ",
                       outputs.front()->key == scales ? "keeps its name"
                                                      : "becomes '" + outputs.front()->key + "'");
-        bool const is_error = !rule.is_aside || is_whole;
+        bool const is_error = !rule.is_aside() || is_whole;
         if (output.key == tensor)
             text += "; keep both, or remove both";
         else if (is_error)

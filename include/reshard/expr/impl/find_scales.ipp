@@ -23,6 +23,14 @@ enum class scale_axes : std::uint8_t {
     none,    ///< the scales belong to the whole tensor
 };
 
+/// What the second tensor of a rule is to the first.
+enum class scale_role : std::uint8_t {
+    needed,    ///< its values have no meaning without it
+    factor,    ///< needed: each value is multiplied by its scale, and nothing else
+    aside,     ///< belongs to one tensor: a fused tensor may lack it
+    of_inputs, ///< aside: scales what the layer multiplies by the tensor
+};
+
 /// The names of a quantised tensor and of its scales.
 struct scale_rule {
     std::string_view tensor; ///< the ending of the tensor's key
@@ -30,7 +38,9 @@ struct scale_rule {
     scale_axes axes = scale_axes::leading;
     bool is_packed = false; ///< one element may hold several values, so any ratio may be right
     index_t block = 0;      ///< the usual extent of a block, or 0
-    bool is_aside = false;  ///< belongs to one tensor: a fused tensor may lack it
+    scale_role role = scale_role::needed;
+
+    constexpr bool is_aside() const { return role >= scale_role::aside; }
 };
 
 /// The conventions of quantised checkpoints.
@@ -51,46 +61,46 @@ struct scale_rule {
 inline constexpr scale_rule scale_rules[] = {
     {".weight", ".weight_scales", scale_axes::last}, // EETQ: weights are [in, out]
     // FP8 in blocks, by channel or by tensor; MXFP8; int8
-    {"", "_scale_inv", scale_axes::leading, false, 128},
-    {"", "_scale"},
+    {"", "_scale_inv", scale_axes::leading, false, 128, scale_role::factor},
+    {"", "_scale", scale_axes::leading, false, 0, scale_role::factor},
     {"", "_scales"},
     {"", "_zero_point", scale_axes::leading, true},
-    {".weight", ".scale"},
-    {"", ".scale"},
+    {".weight", ".scale", scale_axes::leading, false, 0, scale_role::factor},
+    {"", ".scale", scale_axes::leading, false, 0, scale_role::factor},
     {"", ".zero_point", scale_axes::leading, true},
     {".quant_weight", ".quant_scale"},
     {".qvalue", ".scale"},
     {"/qvalue", "/scale"},
-    {".weight", ".qscale_weight"},
-    {".weight", ".scale_weight"},
-    {"._data", "._scale"},
-    {".weight", ".qscale_act", scale_axes::none, false, 0, true},
-    {".weight", ".scale_input", scale_axes::none, false, 0, true},
-    {".weight", ".input_scale", scale_axes::none, false, 0, true},
-    {".weight", ".activation_scale", scale_axes::none, false, 0, true},
+    {".weight", ".qscale_weight", scale_axes::leading, false, 0, scale_role::factor},
+    {".weight", ".scale_weight", scale_axes::leading, false, 0, scale_role::factor},
+    {"._data", "._scale", scale_axes::leading, false, 0, scale_role::factor},
+    {".weight", ".qscale_act", scale_axes::none, false, 0, scale_role::of_inputs},
+    {".weight", ".scale_input", scale_axes::none, false, 0, scale_role::of_inputs},
+    {".weight", ".input_scale", scale_axes::none, false, 0, scale_role::of_inputs},
+    {".weight", ".activation_scale", scale_axes::none, false, 0, scale_role::of_inputs},
     // ModelOpt; for NVFP4, the scale of the scales
     {"", "_scale_2"},
     {".weight", ".weights_scaling_factor", scale_axes::leading, true},
     {".weight", ".weights_scaling_factor_2"},
-    {".weight", ".activation_scaling_factor", scale_axes::none, false, 0, true},
-    {".weight", ".prequant_scaling_factor", scale_axes::last, true, 0, true},
-    {".weight", ".pre_quant_scale", scale_axes::last, true, 0, true},
+    {".weight", ".activation_scaling_factor", scale_axes::none, false, 0, scale_role::of_inputs},
+    {".weight", ".prequant_scaling_factor", scale_axes::last, true, 0, scale_role::aside},
+    {".weight", ".pre_quant_scale", scale_axes::last, true, 0, scale_role::aside},
     // compressed-tensors
     {"_packed", "_scale", scale_axes::leading, true},
     {"_packed", "_zero_point", scale_axes::leading, true},
     {"_packed", "_global_scale"},
-    {"_packed", "_g_idx", scale_axes::last, true, 0, true},
-    {"_packed", "_shape", scale_axes::none, false, 0, true},
-    {"", "_g_idx", scale_axes::last, true, 0, true},
-    {"", "_shape", scale_axes::none, false, 0, true},
-    {".weight_packed", ".input_global_scale", scale_axes::none, false, 0, true},
-    {".weight_packed", ".input_scale", scale_axes::none, false, 0, true},
+    {"_packed", "_g_idx", scale_axes::last, true, 0, scale_role::aside},
+    {"_packed", "_shape", scale_axes::none, false, 0, scale_role::aside},
+    {"", "_g_idx", scale_axes::last, true, 0, scale_role::aside},
+    {"", "_shape", scale_axes::none, false, 0, scale_role::aside},
+    {".weight_packed", ".input_global_scale", scale_axes::none, false, 0, scale_role::of_inputs},
+    {".weight_packed", ".input_scale", scale_axes::none, false, 0, scale_role::of_inputs},
     // MXFP4 of gpt-oss
     {"_blocks", "_scales"},
     // AWQ and GPTQ
     {".qweight", ".scales", scale_axes::leading, true},
     {".qweight", ".qzeros", scale_axes::leading, true},
-    {".qweight", ".g_idx", scale_axes::leading, true, 0, true},
+    {".qweight", ".g_idx", scale_axes::leading, true, 0, scale_role::aside},
     {".qweight", ".wscales", scale_axes::none},
     // MLX
     {".weight", ".scales", scale_axes::leading, true},
@@ -101,7 +111,7 @@ inline constexpr scale_rule scale_rules[] = {
     {"_qdata", "_zero_point", scale_axes::fitting},
     {"_qdata", "_per_tensor_scale", scale_axes::none},
     {"_qdata", "_scale_and_zero", scale_axes::none},
-    {"_qdata", "_act_pre_scale", scale_axes::none, false, 0, true},
+    {"_qdata", "_act_pre_scale", scale_axes::none, false, 0, scale_role::aside},
     {".W_q", ".scale", scale_axes::none},
     {".W_q", ".zero", scale_axes::none},
     // bitsandbytes: 4 and 8 bits
@@ -116,7 +126,7 @@ inline constexpr scale_rule scale_rules[] = {
     {".state2", ".absmax2", scale_axes::leading, true},
     {".state1", ".max1", scale_axes::none},
     {".state2", ".max2", scale_axes::none},
-    {".weight", ".weight_format", scale_axes::none, false, 0, true},
+    {".weight", ".weight_format", scale_axes::none, false, 0, scale_role::aside},
 };
 
 /// `key` with `other` in place of `ending`; std::nullopt if `key` does not end in `ending`.
@@ -290,6 +300,59 @@ RESHARD_DECL std::string pattern_of_scales(std::string const& scales, catalog co
             key && source.find(*key) && may_be_quantised(source.find(*key)->dtype))
             return names_as_pattern(*key, scales);
     return {};
+}
+
+/// The tensors of a catalog that conventions name as companions of a quantised tensor.
+inline vector<std::pair<scale_rule const*, catalog_entry const*>>
+companions_in(catalog const& source, std::string const& tensor) {
+    vector<std::pair<scale_rule const*, catalog_entry const*>> companions;
+    for (scale_rule const& rule : scale_rules)
+        if (auto const key = with_ending(tensor, rule.tensor, rule.scales))
+            if (catalog_entry const* const entry = source.find(*key);
+                entry && std::ranges::find(companions, entry, [](auto const& each) {
+                             return each.second;
+                         }) == companions.end())
+                companions.emplace_back(&rule, entry);
+    return companions;
+}
+
+/// Refuses a form that does not have one scale for each element.
+inline void check_one_scale(catalog_entry const& tensor, catalog_entry const& scales,
+                            std::optional<block_form> const& form) {
+    bool const is_one = form && std::ranges::all_of(form->count, [](index_t i) { return i <= 1; });
+    if (!is_one)
+        fail(errc::shape_mismatch, "'", tensor.key, "' of shape ", tensor.shape,
+             " cannot be dequantized: its scales '", scales.key, "' have the shape ", scales.shape,
+             ", which does not give each block of elements one scale");
+    bool const are_floats = is_floating(scales.dtype) || scales.dtype == data_type::u8;
+    if (!are_floats)
+        fail(errc::dtype_mismatch, "'", tensor.key, "' cannot be dequantized: its scales '",
+             scales.key, "' are ", scales.dtype, ", not floating-point numbers");
+}
+
+RESHARD_DECL tensor_scales scales_to_dequantize(catalog_entry const& tensor, catalog const& source,
+                                                quantisation_facts const& said) {
+    tensor_scales scales;
+    for (auto const& [rule, entry] : companions_in(source, tensor.key)) {
+        if (rule->role == scale_role::of_inputs) {
+            scales.of_inputs.push_back(entry->key);
+            continue;
+        }
+        if (rule->role != scale_role::factor || !scales.key.empty())
+            fail(errc::unsupported, "'", tensor.key, "' cannot be dequantized: '", entry->key,
+                 "' belongs to it", scales.key.empty() ? "" : " beside '" + scales.key + "'",
+                 ", a scheme that is not supported yet; supported are 8-bit values times one scale "
+                 "for each block");
+        scales.key = entry->key;
+        auto form = form_by_rule(*rule, tensor.shape, entry->shape, said);
+        check_one_scale(tensor, *entry, form);
+        scales.form = *std::move(form);
+    }
+    if (scales.key.empty())
+        fail(errc::unknown_key, "'", tensor.key, "' is ", tensor.dtype,
+             " and cannot be dequantized: the source has no scales for it, such as '", tensor.key,
+             "_scale_inv' or '", tensor.key, "_scale'");
+    return scales;
 }
 
 /// The numbers, in a layout, of a quantised tensor and its scales.

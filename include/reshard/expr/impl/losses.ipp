@@ -192,6 +192,9 @@ RESHARD_DECL vector<loss> losses_of(mapping const& map, vector<source_usage> con
 RESHARD_DECL std::string describe(loss const& loss, mapping_source const& source) {
     if (loss.type == loss::kind::removed)
         return "is removed";
+    if (loss.type == loss::kind::rounded &&
+        loss.step->computes == chain_step::operation::dequantize)
+        return words("is multiplied by its scales on the way, and rounded to ", loss.step->dtype);
     if (loss.type == loss::kind::rounded && loss.step->computes != chain_step::operation::none)
         return words("is computed on the way, and rounded to ", loss.step->dtype);
     if (loss.type == loss::kind::rounded)

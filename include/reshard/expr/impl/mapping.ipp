@@ -9,6 +9,7 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/expr/cast.hpp>
 #include <reshard/layout/cover.hpp>
 
 #include <boost/assert.hpp>
@@ -84,13 +85,38 @@ RESHARD_DECL expression mapping::source(detail::key_id id) const {
     return detail::source_tensor(id, tensor.shape, tensor.dtype);
 }
 
+RESHARD_DECL expression mapping::dequantized(std::string_view key, std::string_view scales,
+                                             index_vector const& block, data_type dtype) {
+    auto const number_of = [&](std::string_view wanted) {
+        for (detail::key_id id = 0; id < sources_.size(); ++id)
+            if (sources_.key(id) == wanted)
+                return id;
+        fail(errc::unknown_key, "'", wanted, "' is not a source of the program",
+             detail::did_you_mean_key(wanted, sources_, &detail::mapping_source::key));
+    };
+    expression const tensor = source(number_of(key));
+    detail::mapping_source const of = sources_[number_of(scales)];
+    if (!detail::is_floating(of.dtype) && of.dtype != data_type::u8)
+        fail(errc::dtype_mismatch, "the scales '", scales, "' are ", of.dtype,
+             ", not floating-point numbers");
+    if (block.size() != tensor.ndim())
+        fail(errc::shape_mismatch, "'", key, "' has ", detail::counted(tensor.ndim(), "axis"),
+             ", and the extents ", block, " of its blocks have ", block.size());
+    relate({detail::relation::kind::dequantize, std::string(key), std::string(scales), block});
+    return detail::dequantized(tensor, dtype);
+}
+
 RESHARD_DECL void mapping::remove(std::string_view key) { removed_.emplace_back(key); }
 
 RESHARD_DECL void mapping::relate(detail::relation entry) {
     relations_.push_back(std::move(entry));
 }
 
-RESHARD_DECL void mapping::forget_relations() { relations_.clear(); }
+RESHARD_DECL void mapping::forget_relations() {
+    erase_if(relations_, [](detail::relation const& each) {
+        return each.type != detail::relation::kind::dequantize;
+    });
+}
 
 RESHARD_DECL void mapping::fuse(std::string const& key, detail::fused_tensor tensor) {
     fused_.insert_or_assign(key, std::move(tensor));
@@ -134,12 +160,19 @@ RESHARD_DECL expression mapping::known(detail::key_id i, index_vector const& sha
 
 namespace detail {
 
+RESHARD_DECL void refuse_dequantized(mapping const& program, std::string_view call) {
+    for (relation const& related : program.relations())
+        if (related.type == relation::kind::dequantize)
+            fail(errc::unsupported, "'", related.key, "': ", call,
+                 " cannot dequantize; use load(), convert() or redistribute() for that");
+}
+
 RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
     std::uint64_t const digest =
         digest_of_all(program.sources(), program.outputs(), program.removed());
-    vector<relation> copies; // relations that are compared; other relations have no effect
+    vector<relation> copies; // relations that have an effect
     for (relation const& relation : program.relations())
-        if (relation.is_compared())
+        if (relation.is_compared() || relation.type == relation::kind::dequantize)
             copies.push_back(relation);
     return copies.empty() ? digest : digest_of_all(digest, copies);
 }

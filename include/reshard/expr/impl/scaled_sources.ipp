@@ -35,6 +35,8 @@ public:
 
     bool empty() const { return found_.empty(); }
 
+    vector<found_scales> const& all() const { return found_; }
+
     /// All scales of a tensor.
     vector<found_scales const*> all_of(key_id id) const {
         vector<found_scales const*> scales;
@@ -59,11 +61,20 @@ public:
         return match == numbers_.end() ? zero_source : match->second;
     }
 
+    /// The source tensors from which an output takes elements that keep their scales, as below.
+    static numbers sources_kept(expression const& value) {
+        return sources_of(value, [&](std::size_t i) { return !value.pieces.dequantizes(i); });
+    }
+
     /// The source tensors from which an output takes elements, in the order of their numbers.
     static numbers sources_of(expression const& value) {
+        return sources_of(value, [](std::size_t) { return true; });
+    }
+
+    static numbers sources_of(expression const& value, auto const& is_wanted) {
         numbers ids;
         for (std::size_t i = 0; i < value.pieces.size(); ++i)
-            if (key_id const id = value.pieces.source(i); id != zero_source)
+            if (key_id const id = value.pieces.source(i); id != zero_source && is_wanted(i))
                 ids.push_back(id);
         std::ranges::sort(ids);
         ids.erase(std::unique(ids.begin(), ids.end()), ids.end());

@@ -123,7 +123,9 @@ private:
     std::optional<bound_end<void const*>> own_source(std::uint32_t number) const {
         transfer const& transfer = moved(number);
         source_side const& side = bound_.problem.sources[transfer.source_key];
-        if (!holds(*arenas_.source, bound_.sources.at(side.tensor, transfer.source_shard)))
+        bool const needs_scales = bound_.whole.chains[transfer.chain].dequantizes();
+        if (needs_scales || // only this rank has the scales of its elements
+            !holds(*arenas_.source, bound_.sources.at(side.tensor, transfer.source_shard)))
             return std::nullopt;
         return source_end(bound_, transfer);
     }

@@ -27,7 +27,11 @@ class mpi_job final : public bound_job {
 public:
     using bound_job::bound_job;
 
-    void run() override { moving->run(); }
+    void run() override {
+        if (scales)
+            scales->fetch();
+        moving->run();
+    }
     index_t staging_bytes() const override { return moving->staging_bytes(); }
 
     side_arenas arenas;
@@ -152,13 +156,15 @@ struct bind_notice {
 
 /// Binds the job to this rank's tensors and sorts its transfers. Does not communicate.
 inline sorted_job sort_job(mpi_group const& ranks, known_plan const& plan,
-                           source_tensors const& have, target_tensors const& want) {
+                           std::shared_ptr<shard_scales> scales, source_tensors const& have,
+                           target_tensors const& want) {
     planned_job const& planned = *plan.planned;
     auto unique = std::make_unique<mpi_job>(
         plan.planned, static_cast<holder_t>(ranks.rank()),
         planned.source_is_joined ? joined_for_plan(have.tensors) : have.tensors,
         planned.target_is_joined ? joined_for_plan(want.tensors) : want.tensors);
     unique->was_kept = plan.was_kept;
+    unique->scales = std::move(scales);
     unique->arenas = {have.arena ? have.arena->state() : nullptr,
                       want.arena ? want.arena->state() : nullptr};
     if (any_arena const* const arena = have.arena ? have.arena : want.arena)
@@ -217,8 +223,10 @@ inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, i
 
 /// Binds a plan to its tensors, in any memory. The ranks also agree on errors of the plan.
 ///
+/// \param scales null if the plan does not dequantize
 /// \par Collective every rank of the group, in the same order
 inline std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group, known_plan const& plan,
+                                           std::shared_ptr<shard_scales> scales,
                                            source_tensors const& have, target_tensors const& want,
                                            options const& options) {
     mpi_group const& ranks = group.ranks;
@@ -226,7 +234,7 @@ inline std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group, known_pl
     bind_notice notice;
     bool is_open = false;
     notice.problem = encode(plan.problem ? plan.problem : attempt([&] {
-        sorted_job = sort_job(ranks, plan, have, want);
+        sorted_job = sort_job(ranks, plan, std::move(scales), have, want);
         notice.bytes = largest(sorted_job.bytes);
         is_open = !have.arena && !want.arena && !may_relay(group, options) &&
                   !rings_are_worth_it(ranks.size(), notice.bytes, options.on_node);

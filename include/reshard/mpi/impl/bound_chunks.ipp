@@ -97,17 +97,17 @@ RESHARD_DECL void chunk_binder::bind_chunk(chunk const& chunk, bool sent,
 RESHARD_DECL chunk_binder::packet_end chunk_binder::end_of(packet const& packet, bool sent) const {
     transfer const& moved = bound_.whole.transfers[packet.transfer];
     data_type const target = bound_.whole.target_dtypes[moved.target_key];
-    element_conversion const conversion = conversion_of(bound_, moved);
     bool const casts = sent == (wire_dtype(bound_.whole, moved) == target);
     if (!sent)
         return {target_end(bound_, moved), target,
-                casts ? conversion : element_conversion{target, {}}};
+                casts ? conversion_of(bound_, moved) : element_conversion{target, {}}};
     if (transfer const* const input = input_of(packet))
         return {target_end(bound_, *input), target, {target, {}}};
     auto const [data, position] = source_end(bound_, moved);
+    data_type const source = bound_.whole.source_dtypes[moved.source_key];
     return {{const_cast<void*>(data), position},
-            bound_.whole.source_dtypes[moved.source_key],
-            casts ? conversion : element_conversion{conversion.source, {}}};
+            source,
+            casts ? conversion_of(bound_, moved) : element_conversion{source, {}}};
 }
 
 RESHARD_DECL transfer const* chunk_binder::input_of(packet const& packet) const {

@@ -96,12 +96,20 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
                                       redistribute(ranks, from, to);
                                   });
     }
+    bool const is_dequantized = program && dequantizes(*program);
     if (options.memory)
         return prepare_rounds(ranks, std::move(have), std::move(facts), options,
                               std::move(program));
     vector<int> const nodes = facts.nodes;
     known_plan const plan = plan_of_call(ranks, std::move(facts), std::move(program), options);
-    auto state = bind_job({ranks, nodes}, plan, have, want, options);
+    std::shared_ptr<shard_scales> scales;
+    if (is_dequantized)
+        scales = options.program.steps()->scales(
+            any_group(ranks), plan.planned.get(), plan.problem, have.tensors,
+            [&](const_state_dict const& from, state_dict const& to) {
+                return prepare(ranks, from, to);
+            });
+    auto state = bind_job({ranks, nodes}, plan, std::move(scales), have, want, options);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }
@@ -121,7 +129,7 @@ RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, so
     opening.attachment = content_bytes(world.notice());
     auto const notices = values_of_ranks<rank_notice>(open_call(world, opening));
     auto state = bind_job({world.with_own_messages(notices), nodes_of(notices)},
-                          {std::move(made_plan.planned), false, {}}, have, want, options);
+                          {std::move(made_plan.planned), false, {}}, nullptr, have, want, options);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }

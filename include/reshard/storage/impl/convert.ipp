@@ -197,6 +197,9 @@ struct planned_conversion {
         if (!options.carry || files.is_file || me != 0)
             return;
         beside = side_files(source.metadata());
+        erase_if(beside, [&](std::filesystem::path const& file) {
+            return std::ranges::count(names.outdated, file.filename().string()) > 0;
+        });
         auto const directories = side_directories(source.metadata());
         if (!directories.empty())
             note_beside = "directories beside the tensors are not copied: " +
@@ -258,12 +261,14 @@ std::unique_ptr<planned_conversion> plan_conversion(group auto const& world,
         work.plan_transfers(source);
         check_copies(source, work.program, world.rank(), world.size());
         if (!united(source))
-            check_saved_replicas(source, tensors_used(work.problem, source.files_layout()),
+            check_saved_replicas(source,
+                                 tensors_used(work.problem, work.program, source.files_layout()),
                                  world.rank(), world.size());
         work.find_beside(source, options);
     });
     if (united(source))
-        check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
+        check_replicas(world, source,
+                       tensors_used(work.problem, work.program, source.files_layout()));
     return planned;
 }
 
@@ -286,7 +291,9 @@ inline std::span<std::byte const> content_from_files(bound_plan const& bound, ch
 inline std::uint64_t put_converted(written_files& writer, checkpoint const& source,
                                    planned_conversion const& work, convert_options const& options) {
     auto const targets = shapes_of(work.files.metadata, work.pieces);
-    bound_plan const bound{work.reads, work.problem, source.shapes(), targets, &all_conversions()};
+    stored_scales scales(source, work.program, options.verify);
+    bound_plan const bound{work.reads, work.problem,       source.shapes(),
+                           targets,    &all_conversions(), &scales};
     chunk_reader reader(source, options.verify);
     progress_count count(options.progress, work.bytes_to_write());
     vector<std::byte> buffer;
@@ -297,11 +304,12 @@ inline std::uint64_t put_converted(written_files& writer, checkpoint const& sour
         },
         [&](std::uint64_t bytes, std::span<piece_part const> parts) {
             buffer.assign(bytes, std::byte{0});
+            scales.trim();
             return content_from_files(bound, reader, parts, buffer);
         },
         [&](std::uint64_t bytes) { count.add(bytes); });
     reader.check_unchanged();
-    return reader.bytes_read();
+    return reader.bytes_read() + scales.bytes_read();
 }
 
 /// The names of the files beside a replaced checkpoint that are not replaced themselves.

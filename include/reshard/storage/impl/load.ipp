@@ -55,6 +55,7 @@ struct load_plan {
     plan_problem problem;
     plan whole;
     shard_views<tensor_view> targets;
+    std::unique_ptr<stored_scales> scales; ///< of a program that dequantizes
     strict_verdict verdict;
 };
 
@@ -180,6 +181,8 @@ inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_ten
     work.problem.source_names = &source.file_names();
     work.whole =
         make_plan(work.problem, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
+    if (dequantizes(work.program))
+        work.scales = std::make_unique<stored_scales>(source, work.program, options.verify);
     work.targets.add(want.tensors, work.wanted, me);
     check_complete(work.targets, work.wanted, me);
     return planned;
@@ -217,7 +220,8 @@ inline void check_load(checkpoint const& source, target_tensors const& want,
 }
 
 inline bound_plan bound_by(load_plan const& work, checkpoint const& source) {
-    return {work.whole, work.problem, source.shapes(), work.targets, &all_conversions()};
+    return {work.whole,   work.problem,       source.shapes(),
+            work.targets, &all_conversions(), work.scales.get()};
 }
 
 /// The result of planning a process's reads.
@@ -236,8 +240,8 @@ inline load_stage stage_load(checkpoint const& source, target_tensors const& wan
     auto const rank = static_cast<int>(at.me), ranks = static_cast<int>(at.ranks);
     check_copies(source, work.program, rank, ranks);
     if (!united(source))
-        check_saved_replicas(source, tensors_used(work.problem, source.files_layout()), rank,
-                             ranks);
+        check_saved_replicas(
+            source, tensors_used(work.problem, work.program, source.files_layout()), rank, ranks);
     stage.reads =
         std::make_unique<planned_reads>(source, loops_of(bound_by(work, source)), options.verify);
     return stage;
@@ -266,7 +270,9 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
     auto const reads = gather_values(world, own_notice);
     throw_first(reads, &read_notice::problem);
     if (united(source))
-        check_replicas(world, source, tensors_used(stage.work->problem, source.files_layout()));
+        check_replicas(
+            world, source,
+            tensors_used(stage.work->problem, stage.work->program, source.files_layout()));
     for (transfer const& t : stage.work->whole.transfers)
         if (is_zeros(t))
             run_locally(bound_by(*stage.work, source), t);

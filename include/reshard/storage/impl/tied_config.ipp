@@ -154,8 +154,83 @@ inline void note_open_copies(tied_names& names, checkpoint const& source, mappin
         }
 }
 
-RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& program,
-                                  convert_options const& options) {
+/// The index after a JSON string, whose opening quote is at `i`.
+inline std::size_t end_of_string(std::string_view json, std::size_t i) {
+    for (++i; i < json.size() && json[i] != '"'; ++i)
+        i += json[i] == '\\';
+    return i + 1;
+}
+
+/// The text of a JSON object without one of its members; std::nullopt if it does not have the
+/// member.
+///
+/// \pre `json` is valid
+inline std::optional<std::string> without_member(std::string const& json, std::string_view name) {
+    constexpr auto blanks = " \t\r\n";
+    std::string const key = '"' + std::string(name) + '"';
+    std::size_t before = 0; ///< the brace or comma before the current member
+    bool is_member = false;
+    for (std::size_t i = 0, depth = 0; i < json.size(); ++i) {
+        bool const is_separator = depth == 1 && (json[i] == ',' || json[i] == '}');
+        if (is_separator && is_member) {
+            bool const is_last = json[i] == '}';
+            std::size_t const end = is_last ? json.find_last_not_of(blanks, i - 1) + 1 : i;
+            bool const keeps_brace = json[before] == '{' || !is_last;
+            return json.substr(0, before + keeps_brace) + json.substr(end + !is_last);
+        }
+        if (json[i] == '"') {
+            std::size_t const end = end_of_string(json, i);
+            is_member = is_member || (depth == 1 && json.compare(i, end - i, key) == 0 &&
+                                      json[json.find_first_not_of(blanks, end)] == ':');
+            i = end - 1;
+        } else if (json[i] == '{' || json[i] == '[') {
+            before = depth++ == 0 ? i : before;
+        } else if (json[i] == '}' || json[i] == ']') {
+            --depth;
+        } else if (is_separator) {
+            before = i;
+        }
+    }
+    return std::nullopt;
+}
+
+/// The key of an output that still has quantised values; empty if there is none.
+inline std::string quantised_output(mapping const& program) {
+    for (mapping_output const& output : program.outputs())
+        if (bits(output.value.dtype) <= 8 && may_be_quantised(output.value.dtype) && !output.added)
+            return output.key;
+    return {};
+}
+
+/// Removes the description of quantised values from the `config.json` of a model that is
+/// dequantized.
+inline void describe_values(tied_names& names, checkpoint const& source, mapping const& program,
+                            convert_options const& options) {
+    if (!dequantizes(program) || !options.carry)
+        return;
+    std::string const quantised = quantised_output(program);
+    auto const note = [&](std::string_view subject, std::string_view gone) {
+        names.notes.push_back(quantised.empty()
+                                  ? words(subject, gone, ", because the model is dequantized")
+                                  : words(subject, " is kept, because '", quantised,
+                                          "' is still quantised; correct it by hand"));
+        return quantised.empty();
+    };
+    std::optional<std::string> text = names.config ? names.config : carried_config(source, options);
+    for (std::string_view const name : {"quantization_config", "compression_config"})
+        if (auto changed = text ? without_member(*text, name) : std::nullopt;
+            changed && note(words(hf_config_name, ": ", name), " is removed"))
+            names.config = text = std::move(changed);
+    std::error_code ignored;
+    if (std::string const file = "hf_quant_config.json";
+        std::filesystem::exists(source.metadata().path / file, ignored) &&
+        note(file, " is not copied"))
+        names.outdated.push_back(file);
+}
+
+/// The names of tensors in files, and the `config.json` that says which layers are tied.
+inline tied_names tie_layers(checkpoint const& source, mapping const& program,
+                             convert_options const& options) {
     tied_names names{aliases_kept(source, program, {options.wanted, options.share_copies})};
     if (!writes_huggingface(options))
         return names;
@@ -182,6 +257,13 @@ RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& progr
     else if (config && (!own.empty() || !tied.empty()))
         correct_config(names, *config, flags,
                        own.empty() ? std::pair(tied, true) : std::pair(own, false));
+    return names;
+}
+
+RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& program,
+                                  convert_options const& options) {
+    tied_names names = tie_layers(source, program, options);
+    describe_values(names, source, program, options);
     return names;
 }
 

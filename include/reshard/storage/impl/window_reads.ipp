@@ -101,7 +101,10 @@ RESHARD_DECL void window_reads::run(window_run const& window, byte_run run,
         affine_copy loop = part->loop;
         loop.source_offset -=
             static_cast<index_t>(run.begin) * 8 / bits(stored_loop.conversion.source);
-        detail::run(prepare(loop, stored_loop.conversion, how_), bytes, stored_loop.target);
+        element_conversion conversion = stored_loop.conversion;
+        conversion.first =
+            reinterpret_cast<std::uintptr_t>(bytes) - static_cast<std::uintptr_t>(run.begin);
+        detail::run(prepare(loop, conversion, how_), bytes, stored_loop.target);
     }
 }
 

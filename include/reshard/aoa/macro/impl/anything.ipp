@@ -6,6 +6,7 @@
 #include <reshard/aoa/macro/macros.hpp>
 
 #include <reshard/aoa/macro/impl/placeholder.ipp>
+#include <reshard/expr/check.hpp>
 
 #include <cstddef>
 #include <string>
@@ -149,7 +150,7 @@ private:
         context_.spend(about, context_.steps, 1);
         name const deciding = context_.code.names(about)[open.deciding];
         auto match = match_name(context_.code.pattern(deciding), key, open.on_right);
-        if (!match || !is_divisible(about, *match))
+        if (!match || !is_divisible(about, *match) || is_scale_of(about, key))
             return false;
         if (by == precedence::none)
             open.taken.emplace_back(key, std::move(*match));
@@ -174,6 +175,12 @@ private:
             result.push_back(context_.make(all_names.first(current.left),
                                            all_names.subspan(current.left), like));
         }
+    }
+
+    /// Whether a statement dequantizes, and a key names scales, which it removes.
+    bool is_scale_of(statement const& about, std::string_view key) const {
+        return find_attribute(context_.code.attributes(about), "dequantize") && context_.left &&
+               !pattern_of_scales(std::string(key), *context_.left).empty();
     }
 
     /// Whether the formulas of all names give integers.
@@ -222,7 +229,7 @@ private:
     void note_missed(statement const& current, anything_statement const& open) {
         bool const computes =
             std::ranges::any_of(context_.code.attributes(current),
-                                [](attribute const& each) { return is_arithmetic(each.word); });
+                                [](attribute const& each) { return changes_values(each.word); });
         name const deciding = context_.code.names(current)[open.deciding];
         auto const note = [&](vector<std::string_view> const& keys, std::string_view by) {
             if (keys.empty())

@@ -83,7 +83,7 @@ RESHARD_DECL void expand_members(macro_context& context, vector<statement>& stat
 
 /// Whether an attribute leaves all extents as they are.
 inline bool keeps_shape(attribute const& attribute) {
-    return is_arithmetic(attribute.word) || attribute.word.ends_with("dtype");
+    return changes_values(attribute.word) || attribute.word.ends_with("dtype");
 }
 
 /// The number of members of a stack that the source has; std::nullopt if its extent is unknown.

@@ -1,0 +1,119 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/lower.hpp>
+#include <reshard/aoa/parse.hpp>
+#include <reshard/bind/program.hpp>
+#include <reshard/storage/convert.hpp>
+#include <reshard/storage/load.hpp>
+#include <reshard/storage/save.hpp>
+
+#include "shared_directory.hpp"
+#include "support/agreed_error.hpp"
+#include "support/quantised.hpp"
+#include "support/trials.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <fstream>
+
+/// \file
+/// Quantised tensors in files times their scales: loaded and converted, from any layout to any.
+
+BOOST_AUTO_TEST_SUITE(storage_dequantize)
+
+namespace {
+
+using namespace reshard;
+using namespace reshard::test;
+
+held_shard shard(std::string key, full_matrix const& from, cut_type cut) {
+    return {std::move(key), from, cut, world().rank(), world().size()};
+}
+
+full_matrix zeros_like(full_matrix const& wanted) {
+    full_matrix none = wanted;
+    none.elements.assign(none.elements.size(), 0);
+    return none;
+}
+
+std::size_t wrong_after_load(checkpoint const& source, full_matrix const& wanted, cut_type cut,
+                             options const& options) {
+    held_shard result = shard("w", zeros_like(wanted), cut);
+    state_dict want;
+    result.add_to(want);
+    load(world(), source, want, options);
+    return wrong_in(result, wanted);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_after_a_load_and_a_conversion) {
+    shared_directory const directory;
+    for (std::uint32_t seed = 0; seed < test::trials(40, 8); ++seed) {
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            call_of_seed const call(seed);
+            held_shard const weights = shard("w", call.weights, call.source),
+                             scales = shard("s", call.scales, call.of_scales);
+            const_state_dict have;
+            weights.add_to(have);
+            scales.add_to(have);
+            auto const path = directory / std::to_string(seed);
+            save(world(), path, have);
+            auto const source = open(path);
+            BOOST_TEST(
+                wrong_after_load(source, call.wanted, call.target, {.program = call.made()}) == 0u);
+            auto const converted = directory / (std::to_string(seed) + "made");
+            convert_options options;
+            options.program = call.made();
+            options.memory_budget = 1;
+            convert(world(), source, converted, options);
+            BOOST_TEST(wrong_after_load(open(converted), call.wanted, call.target, {}) == 0u);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_a_configuration_beside_the_files_decide) {
+    // 100 rows with 2 scales: blocks of 64, or of 50 as the configuration says.
+    full_matrix const weights{data_type::f8_e4m3, {100, 2}, std::vector<std::uint64_t>(200, 0x38)};
+    full_matrix const scales{data_type::f32, {2, 1}, {0x3f800000, 0x40000000}};
+    full_matrix const wanted = dequantized_by_hand(weights, scales, 50, 0, data_type::bf16);
+    shared_directory const directory;
+    held_shard const w = shard("w", weights, cut_type::rows),
+                     s = shard("w_scale_inv", scales, cut_type::rows);
+    const_state_dict have;
+    w.add_to(have);
+    s.add_to(have);
+    save_options as_huggingface;
+    as_huggingface.writing.format = "huggingface";
+    save(world(), directory / "a", have, as_huggingface);
+    on_first_rank([&] {
+        std::ofstream(directory / "a" / "config.json")
+            << R"({"quantization_config": {"quant_method": "fp8", "weight_block_size": [50, 2]}})";
+    });
+    any_program const program = aoa::parse("w -> w, dequantize\n");
+    BOOST_TEST(wrong_after_load(open(directory / "a"), wanted, cut_type::rows,
+                                {.program = program}) == 0u);
+    convert_options options;
+    options.program = program;
+    convert(world(), open(directory / "a"), directory / "b", options);
+    BOOST_TEST(wrong_after_load(open(directory / "b"), wanted, cut_type::flat, {}) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_save_refuses_to_dequantize) {
+    call_of_seed const call(1);
+    shared_directory const directory;
+    held_shard const weights = shard("w", call.weights, cut_type::rows),
+                     scales = shard("s", call.scales, cut_type::rows);
+    const_state_dict have;
+    weights.add_to(have);
+    scales.add_to(have);
+    save_options options;
+    options.program = call.made();
+    auto const text = agreed_error(boost::mpi::communicator(),
+                                   [&] { save(world(), directory / "a", have, options); });
+    BOOST_TEST(text == "unsupported: 'w': a save cannot dequantize; use load(), convert() or "
+                       "redistribute() for that");
+    BOOST_TEST(!std::filesystem::exists(directory / "a"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

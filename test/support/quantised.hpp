@@ -1,0 +1,221 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_SUPPORT_QUANTISED_HPP
+#define RESHARD_TEST_SUPPORT_QUANTISED_HPP
+
+#include <reshard/copy/convert.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/expr/permute.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Random quantised matrices on all ranks, and what they are dequantized to, element by element.
+
+namespace reshard::test {
+
+/// A matrix with all its elements, equal on every rank.
+struct full_matrix {
+    data_type dtype{};
+    index_vector shape;
+    std::vector<std::uint64_t> elements;
+
+    std::uint64_t at(index_t row, index_t column) const {
+        return elements[static_cast<std::size_t>(row * shape[1] + column)];
+    }
+};
+
+/// How the ranks hold a matrix.
+enum class cut_type { rows, columns, flat, blocks, first_rank, copies };
+
+/// A rank's shard of a matrix, in memory with gaps between its rows.
+struct held_shard {
+    shard_descriptor descriptor;
+    index_vector shape, strides;
+    std::vector<std::byte> bytes;
+
+    held_shard(std::string key, full_matrix const& from, cut_type cut, int rank, int ranks) {
+        index_t const rows = from.shape[0], columns = from.shape[1];
+        auto const share = [&](index_t extent) { // the last ranks may have none
+            index_t const each = (extent + ranks - 1) / ranks;
+            index_t const first = std::min(extent, each * rank);
+            return std::pair(first, std::min(each, extent - first));
+        };
+        descriptor = {std::move(key), from.dtype, from.shape, whole(from.shape), {}};
+        if (cut == cut_type::rows)
+            descriptor.region = {{share(rows).first, 0}, {share(rows).second, columns}};
+        if (cut == cut_type::columns)
+            descriptor.region = {{0, share(columns).first}, {rows, share(columns).second}};
+        if (cut == cut_type::flat)
+            descriptor.flat =
+                flat_range{share(rows * columns).first,
+                           share(rows * columns).first + share(rows * columns).second};
+        if (cut == cut_type::blocks && rows > 2 * rank) {
+            descriptor.region = {{2 * rank, 0}, {rows - 2 * rank, columns}};
+            descriptor.cycles = {{0, 2, 2 * ranks}};
+        } else if (cut == cut_type::blocks || (cut == cut_type::first_rank && rank > 0)) {
+            descriptor.region = {{0, 0}, {0, columns}};
+        }
+        shape = local_shape(descriptor);
+        strides = row_major_strides(shape);
+        if (shape.size() == 2)
+            strides[0] += 3;
+        bytes.resize(static_cast<std::size_t>((element_count(shape) + 3 * shape[0] + 1) * size()));
+        for_each([&](index_t position, index_t row, index_t column) {
+            std::uint64_t const element = from.at(row, column);
+            std::memcpy(bytes.data() + position * size(), &element,
+                        static_cast<std::size_t>(size()));
+        });
+    }
+
+    index_t size() const { return bits(descriptor.dtype) / 8; }
+
+    /// Calls `visit(position, row, column)` for each element.
+    void for_each(auto const& visit) const {
+        index_t const columns = descriptor.region.shape[1];
+        for (index_t i = 0; i < element_count(shape); ++i) {
+            index_t const number = descriptor.flat ? descriptor.flat->begin + i : i;
+            index_t const row = number / columns, column = number % columns;
+            index_vector const at = detail::region_index(descriptor.cycles, {row, column});
+            visit(descriptor.flat ? i : row * strides[0] + column,
+                  descriptor.region.offset[0] + at[0], descriptor.region.offset[1] + at[1]);
+        }
+    }
+
+    void add_to(const_state_dict& state) const {
+        state.add(descriptor, const_tensor_view{bytes.data(), descriptor.dtype, shape, strides});
+    }
+    void add_to(state_dict& state) {
+        state.add(descriptor, tensor_view{bytes.data(), descriptor.dtype, shape, strides});
+    }
+};
+
+/// A random call, equal on every rank.
+struct random_call {
+    std::mt19937 random;
+
+    index_t below(index_t bound) { return static_cast<index_t>(random()) % bound; }
+
+    template <class T>
+    T one_of(std::initializer_list<T> list) {
+        return list.begin()[below(static_cast<index_t>(list.size()))];
+    }
+
+    full_matrix matrix(data_type dtype, index_vector const& shape) {
+        full_matrix made{dtype, shape, {}};
+        for (index_t i = 0; i < element_count(shape); ++i)
+            made.elements.push_back(random() & ((std::uint64_t{1} << bits(dtype)) - 1));
+        return made;
+    }
+};
+
+/// Element by element: the exact value of the weight times the exact value of its scale, in f32.
+inline full_matrix dequantized_by_hand(full_matrix const& weights, full_matrix const& scales,
+                                       index_t rows, index_t columns, data_type to) {
+    full_matrix made{to, weights.shape, {}};
+    auto const as_float = [](data_type dtype, std::uint64_t element) {
+        return std::bit_cast<float>(
+            static_cast<std::uint32_t>(reshard::convert(dtype, data_type::f32, element)));
+    };
+    bool const is_exponent = scales.dtype == data_type::u8;
+    for (index_t i = 0; i < weights.shape[0]; ++i)
+        for (index_t j = 0; j < weights.shape[1]; ++j) {
+            std::uint64_t const scale = scales.at(rows ? i / rows : 0, columns ? j / columns : 0);
+            float const product = as_float(weights.dtype, weights.at(i, j)) *
+                                  as_float(is_exponent ? data_type::f8_e8m0 : scales.dtype, scale);
+            made.elements.push_back(
+                reshard::convert(data_type::f32, to, std::bit_cast<std::uint32_t>(product)));
+        }
+    return made;
+}
+
+inline full_matrix transposed(full_matrix const& from) {
+    full_matrix turned{from.dtype, {from.shape[1], from.shape[0]}, {}};
+    for (index_t j = 0; j < from.shape[1]; ++j)
+        for (index_t i = 0; i < from.shape[0]; ++i)
+            turned.elements.push_back(from.at(i, j));
+    return turned;
+}
+
+/// Equal bits, or two NaN.
+inline bool is_same(data_type dtype, std::uint64_t a, std::uint64_t b) {
+    auto const is_nan = [&](std::uint64_t element) {
+        auto const value =
+            static_cast<std::uint32_t>(reshard::convert(dtype, data_type::f32, element));
+        return (value & 0x7fffffff) > 0x7f800000;
+    };
+    return a == b || (is_nan(a) && is_nan(b));
+}
+
+inline std::size_t wrong_in(held_shard const& shard, full_matrix const& wanted) {
+    std::size_t wrong = 0;
+    shard.for_each([&](index_t position, index_t row, index_t column) {
+        std::uint64_t element = 0;
+        std::memcpy(&element, shard.bytes.data() + position * shard.size(),
+                    static_cast<std::size_t>(shard.size()));
+        wrong += !is_same(wanted.dtype, element, wanted.at(row, column));
+    });
+    return wrong;
+}
+
+/// The call of a seed, before and after.
+struct call_of_seed {
+    full_matrix weights, scales, wanted;
+    index_vector block;
+    bool is_transposed = false;
+    cut_type source{}, of_scales{}, target{};
+
+    explicit call_of_seed(std::uint32_t seed) {
+        using enum data_type;
+        random_call from{std::mt19937(seed)};
+        index_vector const shape{from.below(40) + 1, from.below(40) + 1};
+        index_t const rows = from.one_of<index_t>({0, 1, 3, 16}),
+                      columns = from.one_of<index_t>({0, 1, 4, 32});
+        auto const blocks = [](index_t extent, index_t each) {
+            return each == 0 ? 1 : (extent + each - 1) / each;
+        };
+        weights = from.matrix(from.one_of({f8_e4m3, f8_e5m2, f8_e4m3fnuz, i8}), shape);
+        scales = from.matrix(from.one_of({f32, bf16, f16, f8_e8m0, u8}),
+                             {blocks(shape[0], rows), blocks(shape[1], columns)});
+        data_type const to = from.one_of({bf16, f32, f16});
+        wanted = dequantized_by_hand(weights, scales, rows, columns, to);
+        block = {rows, columns};
+        auto const cut = [&] {
+            using enum cut_type;
+            return from.one_of({rows_, columns_, flat_, blocks_, first_, copies_});
+        };
+        source = cut();
+        of_scales = cut();
+        target = cut();
+        is_transposed = from.below(2) == 1;
+        if (is_transposed)
+            wanted = transposed(wanted);
+    }
+
+    static constexpr cut_type rows_ = cut_type::rows, columns_ = cut_type::columns,
+                              flat_ = cut_type::flat, blocks_ = cut_type::blocks,
+                              first_ = cut_type::first_rank, copies_ = cut_type::copies;
+
+    mapping made() const {
+        mapping program;
+        program.source("w", weights.shape, weights.dtype);
+        program.source("s", scales.shape, scales.dtype);
+        auto const value = program.dequantized("w", "s", block, wanted.dtype);
+        program.define("w", is_transposed ? permute(value, {1, 0}) : value);
+        return program;
+    }
+};
+
+} // namespace reshard::test
+
+#endif
