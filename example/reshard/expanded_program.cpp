@@ -83,7 +83,9 @@ catalog renamed(catalog const& source, reshard::vector<rename_pair> const& renam
         if (auto const* const output = map.find(entry.key);
             output && detail::is_source_box(output->value))
             entry.parts = source[output->value.pieces.source(0)].parts;
-    return catalog(std::move(entries));
+    catalog tensors(std::move(entries));
+    tensors.quantised = source.quantised;
+    return tensors;
 }
 
 /// The error for a statement that reads a tensor by its name from before `--rename`.

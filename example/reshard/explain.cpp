@@ -171,7 +171,9 @@ std::string way_of(explained const& explained) {
     data_type dtype = piece.stored;
     for (detail::chain_step const& step : piece.steps.steps()) {
         if (step.computes == detail::chain_step::operation::dequantize)
-            text += ", times its scale";
+            text += step.operand == 0   ? ", times its scale"
+                    : step.operand == 1 ? ", the lower 4 bits of each byte times its scale"
+                                        : ", the upper 4 bits of each byte times its scale";
         else if (word_of(step))
             text += (step.computes == detail::chain_step::operation::add ? ", plus " : ", times ") +
                     detail::shortest_text(step.operand);

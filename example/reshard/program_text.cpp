@@ -280,6 +280,8 @@ private:
         if (line == "{unstack}")
             return add_made(unstacked(source_, most_names_),
                             "tensors that hold all layers or experts");
+        if (line == "{dequantize}")
+            return add_made(dequantized(source_), "quantised tensors");
         bool const has_arrow = line.find(" -> ") != line.npos;
         bool const is_known =
             line == "{end}" || line.starts_with(if_mark) || line.starts_with(keeps_mark) ||
@@ -289,10 +291,8 @@ private:
         if (!is_known || !line.ends_with('}'))
             fail(errc::syntax, "'", line,
                  "' is not a mark; the marks are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, {if "
-                 "KEY, "
-                 "KEY}, {each NAME of KEY "
-                 "without KEY}, {end}, {switch NAME: OLD -> NEW}, {stack} and {unstack}, each on a "
-                 "separate line");
+                 "KEY, KEY}, {each NAME of KEY without KEY}, {end}, {switch NAME: OLD -> NEW}, "
+                 "{stack}, {unstack} and {dequantize}, each on a separate line");
         line.remove_suffix(1);
         if (line.starts_with(if_mark))
             begin_if(filled(line.substr(if_mark.size()), {}, values_));

@@ -176,7 +176,7 @@ written_casts cast_statements(job_files const& files, catalog const& yielded) {
         if (bits(entry.dtype) < 16)
             fail(errc::unsupported, "--cast: '", entry.key, "' is of ", name(entry.dtype),
                  ", and a cast does not apply scales; keep its type (--cast '", entry.key,
-                 "=keep')");
+                 "=keep'), or multiply values by scales first (--program @dequantize)");
         written.text += literal_statement(entry.key, entry.key, "--cast",
                                           detail::words(", dtype=\"", name(*last->dtype), "\""));
     }

@@ -3,6 +3,7 @@
 #include "stacked_tensors.hpp"
 
 #include <reshard/core/vector.hpp>
+#include <reshard/expr/check.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -242,6 +243,30 @@ reshard::vector<named_shape> shapes_of(catalog const& source) {
 } // namespace
 
 bool is_stacked_tensor(std::string const& key) { return layers_in(key).has_value(); }
+
+std::string dequantized(catalog const& source) {
+    std::string text;
+    for (catalog_entry const& entry : source) {
+        if (!detail::may_be_quantised(entry.dtype) ||
+            !detail::pattern_of_scales(entry.key, source).empty())
+            continue;
+        std::optional<detail::tensor_scales> scales;
+        if (detail::has_scales(entry, source))
+            scales = detail::scales_to_dequantize(entry, source);
+        else if (!detail::is_floating(entry.dtype))
+            continue; // a float without scales is refused when the program runs
+        auto const packing = scales ? scales->packing : detail::value_packing::none;
+        std::string key = entry.key;
+        for (std::string_view const ending : {"_packed", "_blocks"})
+            if (packing != detail::value_packing::none && key.ends_with(ending))
+                key.resize(key.size() - ending.size());
+        bool const has_experts =
+            packing == detail::value_packing::groups && entry.shape.size() == 4;
+        text += quoted(entry.key) + " -> " + quoted(key) + ", dequantize" +
+                (has_experts ? ", permute=\"[0, 2, 1]\"\n" : "\n");
+    }
+    return text;
+}
 
 std::string unstacked(catalog const& source, std::size_t most_names) {
     auto tensors = shapes_of(source);

@@ -9,7 +9,7 @@
 #include <string>
 
 /// \file
-/// Makes statements for stacked tensors. Megatron-Core's checkpoints may stack a weight of all
+/// Makes statements for tensors of a source, such as stacked tensors. Megatron-Core's checkpoints may stack a weight of all
 /// layers, or of all experts of a layer, in one tensor. `decoder.layers.mlp.linear_fc2.weight` has
 /// an axis of layers in front. `mlp.experts.experts.linear_fc2.weight` has an axis of experts,
 /// after the axis of layers if it has both.
@@ -25,6 +25,12 @@ bool is_stacked_tensor(std::string const& key);
 /// \throws error with errc::shape_mismatch if the tensors have different numbers of layers; with
 ///         errc::limit_exceeded for more than `most_names` tensors
 std::string unstacked(reshard::catalog const& source, std::size_t most_names);
+
+/// Statements that dequantize each quantised tensor. Packed tensors lose the endings of their keys,
+/// and gpt-oss's get the axes that transformers has in bfloat16.
+///
+/// \throws error with errc::unsupported for schemes that are not supported
+std::string dequantized(reshard::catalog const& source);
 
 /// Statements that stack tensors as Megatron-Core does: experts always, and layers if all layers
 /// have the same tensors.

@@ -54,6 +54,7 @@ reshard::vector<stock_program> const& stock_programs() {
 }
 
 stock_program const& find_stock_program(std::string_view name) {
+    name.remove_prefix(name.starts_with('@') ? 1 : 0);
     auto const& elements = stock_programs();
     auto const match = std::ranges::lower_bound(elements, name, {}, &stock_program::name);
     if (match == elements.end() || match->name != name)

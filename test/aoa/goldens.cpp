@@ -143,8 +143,11 @@ std::string piece_text(mapping const& map, piece const& part) {
     if (part.order != permutation::identity(part.extent.size()))
         text += " order " + to_string(axes_of(part.order, part.extent.size()));
     for (chain_step const& step : part.steps.steps())
-        text += (step.computes == chain_step::operation::none         ? ""
-                 : step.computes == chain_step::operation::dequantize ? " times its scale"
+        text += (step.computes == chain_step::operation::none ? ""
+                 : step.computes == chain_step::operation::dequantize
+                     ? " times its scale" + (step.operand == 0
+                                                 ? std::string()
+                                                 : " (value " + shortest_text(step.operand) + ")")
                  : step.computes == chain_step::operation::add
                      ? " plus " + shortest_text(step.operand)
                      : " times " + shortest_text(step.operand)) +

@@ -38,7 +38,8 @@ BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_in_any_layout) 
     for (std::uint32_t seed = 0; seed < 150; ++seed) {
         call_of_seed const call(seed);
         held_shard const weights = shard("w", call.weights, call.source),
-                         scales = shard("s", call.scales, call.of_scales);
+                         scales = shard("s", call.scales, call.of_scales),
+                         number = shard("n", call.number, call.of_scales);
         full_matrix none = call.wanted;
         none.elements.assign(none.elements.size(), 0);
         held_shard result = shard("w", none, call.target);
@@ -46,6 +47,7 @@ BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_in_any_layout) 
         state_dict want;
         weights.add_to(have);
         scales.add_to(have);
+        number.add_to(have);
         result.add_to(want);
         redistribute(world, have, want, {.program = call.made()});
         BOOST_TEST(wrong_in(result, call.wanted) == 0u, "seed " << seed);

@@ -53,13 +53,15 @@ BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_after_a_load_an
         BOOST_TEST_CONTEXT("seed " << seed) {
             call_of_seed const call(seed);
             held_shard const weights = shard("w", call.weights, call.source),
-                             scales = shard("s", call.scales, call.of_scales);
+                             scales = shard("s", call.scales, call.of_scales),
+                             number = shard("n", call.number, call.of_scales);
             const_state_dict have;
             weights.add_to(have);
             scales.add_to(have);
+            number.add_to(have);
             auto const path = directory / std::to_string(seed);
-            save(world(), path, have);
-            auto const source = open(path);
+            save(world(), have, path);
+            auto const source = open_checkpoint(world(), path);
             BOOST_TEST(
                 wrong_after_load(source, call.wanted, call.target, {.program = call.made()}) == 0u);
             auto const converted = directory / (std::to_string(seed) + "made");
@@ -67,7 +69,8 @@ BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_after_a_load_an
             options.program = call.made();
             options.memory_budget = 1;
             convert(world(), source, converted, options);
-            BOOST_TEST(wrong_after_load(open(converted), call.wanted, call.target, {}) == 0u);
+            BOOST_TEST(wrong_after_load(open_checkpoint(world(), converted), call.wanted,
+                                        call.target, {}) == 0u);
         }
     }
 }
@@ -85,18 +88,44 @@ BOOST_AUTO_TEST_CASE(blocks_of_a_configuration_beside_the_files_decide) {
     s.add_to(have);
     save_options as_huggingface;
     as_huggingface.writing.format = "huggingface";
-    save(world(), directory / "a", have, as_huggingface);
+    save(world(), have, directory / "a", as_huggingface);
     on_first_rank([&] {
         std::ofstream(directory / "a" / "config.json")
             << R"({"quantization_config": {"quant_method": "fp8", "weight_block_size": [50, 2]}})";
     });
     any_program const program = aoa::parse("w -> w, dequantize\n");
-    BOOST_TEST(wrong_after_load(open(directory / "a"), wanted, cut_type::rows,
+    BOOST_TEST(wrong_after_load(open_checkpoint(world(), directory / "a"), wanted, cut_type::rows,
                                 {.program = program}) == 0u);
     convert_options options;
     options.program = program;
-    convert(world(), open(directory / "a"), directory / "b", options);
-    BOOST_TEST(wrong_after_load(open(directory / "b"), wanted, cut_type::flat, {}) == 0u);
+    convert(world(), open_checkpoint(world(), directory / "a"), directory / "b", options);
+    BOOST_TEST(wrong_after_load(open_checkpoint(world(), directory / "b"), wanted, cut_type::flat,
+                                {}) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_without_the_scales_is_refused) {
+    call_of_seed const call(1);
+    shared_directory const directory;
+    held_shard const weights = shard("w", call.weights, cut_type::rows),
+                     other = shard("a", call.number, cut_type::rows);
+    const_state_dict have;
+    weights.add_to(have);
+    other.add_to(have);
+    save(world(), have, directory / "a");
+    auto const source = open_checkpoint(world(), directory / "a");
+    convert_options options;
+    options.program = call.made();
+    for (auto const& text :
+         {agreed_error(boost::mpi::communicator(),
+                       [&] {
+                           static_cast<void>(wrong_after_load(source, call.wanted, cut_type::rows,
+                                                              {.program = call.made()}));
+                       }),
+          agreed_error(boost::mpi::communicator(),
+                       [&] { convert(world(), source, directory / "b", options); })})
+        BOOST_TEST(text.find("'w' is dequantized with 's', which the source does not have") !=
+                       text.npos,
+                   text);
 }
 
 BOOST_AUTO_TEST_CASE(a_save_refuses_to_dequantize) {
@@ -110,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_save_refuses_to_dequantize) {
     save_options options;
     options.program = call.made();
     auto const text = agreed_error(boost::mpi::communicator(),
-                                   [&] { save(world(), directory / "a", have, options); });
+                                   [&] { save(world(), have, directory / "a", options); });
     BOOST_TEST(text == "unsupported: 'w': a save cannot dequantize; use load(), convert() or "
                        "redistribute() for that");
     BOOST_TEST(!std::filesystem::exists(directory / "a"));

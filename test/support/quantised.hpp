@@ -4,6 +4,7 @@
 #define RESHARD_TEST_SUPPORT_QUANTISED_HPP
 
 #include <reshard/copy/convert.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/expr/permute.hpp>
 #include <reshard/tensor/state_dict.hpp>
@@ -119,23 +120,39 @@ struct random_call {
     }
 };
 
-/// Element by element: the exact value of the weight times the exact value of its scale, in f32.
+inline float as_float(data_type dtype, std::uint64_t element) {
+    return std::bit_cast<float>(
+        static_cast<std::uint32_t>(reshard::convert(dtype, data_type::f32, element)));
+}
+
+/// Element by element: the exact value of the weight times the value of its scale, in f32.
+///
+/// \param of_scale changes the value of a scale
 inline full_matrix dequantized_by_hand(full_matrix const& weights, full_matrix const& scales,
-                                       index_t rows, index_t columns, data_type to) {
+                                       index_t rows, index_t columns, data_type to,
+                                       float (*of_scale)(float scale, float number) = nullptr,
+                                       float number = 0) {
     full_matrix made{to, weights.shape, {}};
-    auto const as_float = [](data_type dtype, std::uint64_t element) {
-        return std::bit_cast<float>(
-            static_cast<std::uint32_t>(reshard::convert(dtype, data_type::f32, element)));
-    };
-    bool const is_exponent = scales.dtype == data_type::u8;
+    data_type const type = scales.dtype == data_type::u8 ? data_type::f8_e8m0 : scales.dtype;
     for (index_t i = 0; i < weights.shape[0]; ++i)
         for (index_t j = 0; j < weights.shape[1]; ++j) {
-            std::uint64_t const scale = scales.at(rows ? i / rows : 0, columns ? j / columns : 0);
-            float const product = as_float(weights.dtype, weights.at(i, j)) *
-                                  as_float(is_exponent ? data_type::f8_e8m0 : scales.dtype, scale);
+            float scale = as_float(type, scales.at(rows ? i / rows : 0, columns ? j / columns : 0));
+            if (of_scale)
+                scale = of_scale(scale, number);
+            float const product = as_float(weights.dtype, weights.at(i, j)) * scale;
             made.elements.push_back(
                 reshard::convert(data_type::f32, to, std::bit_cast<std::uint32_t>(product)));
         }
+    return made;
+}
+
+/// Two values of 4 bits from each byte, the lower bits first.
+inline full_matrix unpacked(full_matrix const& bytes) {
+    full_matrix made{data_type::f4, {bytes.shape[0], 2 * bytes.shape[1]}, {}};
+    for (std::uint64_t const byte : bytes.elements) {
+        made.elements.push_back(byte & 15);
+        made.elements.push_back(byte >> 4);
+    }
     return made;
 }
 
@@ -168,11 +185,12 @@ inline std::size_t wrong_in(held_shard const& shard, full_matrix const& wanted) 
     return wrong;
 }
 
-/// The call of a seed, before and after.
+/// The call of a seed, before and after: the weights `w`, their scales `s`, and a number `n` by
+/// which the scales are multiplied or divided.
 struct call_of_seed {
-    full_matrix weights, scales, wanted;
+    full_matrix weights, scales, number, wanted;
     index_vector block;
-    bool is_transposed = false;
+    bool is_packed = false, is_transposed = false, multiplies = false, divides = false;
     cut_type source{}, of_scales{}, target{};
 
     explicit call_of_seed(std::uint32_t seed) {
@@ -184,33 +202,46 @@ struct call_of_seed {
         auto const blocks = [](index_t extent, index_t each) {
             return each == 0 ? 1 : (extent + each - 1) / each;
         };
-        weights = from.matrix(from.one_of({f8_e4m3, f8_e5m2, f8_e4m3fnuz, i8}), shape);
-        scales = from.matrix(from.one_of({f32, bf16, f16, f8_e8m0, u8}),
+        is_packed = from.below(3) == 0;
+        weights =
+            from.matrix(is_packed ? u8 : from.one_of({f8_e4m3, f8_e5m2, f8_e4m3fnuz, i8}), shape);
+        scales = from.matrix(from.one_of({f32, bf16, f16, f8_e8m0, u8, f8_e4m3}),
                              {blocks(shape[0], rows), blocks(shape[1], columns)});
+        number = {f32, {1, 1}, {0x3fa66666}}; // 1.3
+        multiplies = from.below(4) == 0;
+        divides = !multiplies && from.below(4) == 0;
         data_type const to = from.one_of({bf16, f32, f16});
-        wanted = dequantized_by_hand(weights, scales, rows, columns, to);
+        float (*const change)(float, float) =
+            multiplies ? +[](float scale, float by) { return scale * by; }
+            : divides  ? +[](float scale, float by) { return scale / by; }
+                       : nullptr;
+        wanted = dequantized_by_hand(is_packed ? unpacked(weights) : weights, scales, rows,
+                                     is_packed ? 2 * columns : columns, to, change, 1.3F);
         block = {rows, columns};
-        auto const cut = [&] {
-            using enum cut_type;
-            return from.one_of({rows_, columns_, flat_, blocks_, first_, copies_});
-        };
-        source = cut();
-        of_scales = cut();
-        target = cut();
+        source = a_cut(from);
+        of_scales = a_cut(from);
+        target = a_cut(from);
         is_transposed = from.below(2) == 1;
         if (is_transposed)
             wanted = transposed(wanted);
     }
 
-    static constexpr cut_type rows_ = cut_type::rows, columns_ = cut_type::columns,
-                              flat_ = cut_type::flat, blocks_ = cut_type::blocks,
-                              first_ = cut_type::first_rank, copies_ = cut_type::copies;
+    static cut_type a_cut(random_call& from) {
+        using enum cut_type;
+        return from.one_of({cut_type::rows, cut_type::columns, flat, blocks, first_rank, copies});
+    }
 
     mapping made() const {
         mapping program;
-        program.source("w", weights.shape, weights.dtype);
+        auto const tensor = program.source("w", weights.shape, weights.dtype);
         program.source("s", scales.shape, scales.dtype);
-        auto const value = program.dequantized("w", "s", block, wanted.dtype);
+        program.source("n", number.shape, number.dtype);
+        using enum detail::relation::kind;
+        program.relate({dequantize, "w", "s", block});
+        if (multiplies || divides)
+            program.relate({divides ? divide : multiply, "s", "n"});
+        auto const packing = is_packed ? detail::value_packing::pairs : detail::value_packing::none;
+        auto const value = detail::dequantized(tensor, packing, wanted.dtype);
         program.define("w", is_transposed ? permute(value, {1, 0}) : value);
         return program;
     }

@@ -8,6 +8,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/vector.hpp>
+#include <reshard/expr/cast.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/expr/slice.hpp>
 #include <reshard/expr/split.hpp>
@@ -90,6 +91,12 @@ public:
 
     /// Sets the budget for pieces.
     void allow(budget& pieces) { pieces_ = &pieces; }
+
+    /// Returns how a value's elements are packed; std::nullopt if they are not quantised.
+    using unpacker = std::function<std::optional<value_packing>(expression const&)>;
+
+    /// Sets how quantised values are found.
+    void unpack(unpacker packing_of) { packing_of_ = std::move(packing_of); }
 
     /// Runs the statement, and returns its results.
     ///
@@ -193,6 +200,7 @@ private:
     bool joined_ = false;
     bool made_results_ = false; ///< `values_` are the statement's results, not its operands
     index_vector const* wanted_ = nullptr;
+    unpacker packing_of_;      ///< empty: the values' types decide
     budget* pieces_ = nullptr; ///< null: each operation has its separate limit
     piece_limit limit_;        ///< limit of the current attribute
     vector<operation_remark> remarks_;

@@ -80,8 +80,8 @@ struct program_steps {
     /// \throws error with errc::bad_layout
     void (*check)(mapping const& program, layout const& target);
 
-    /// Prepares the redistribution of the scales that a plan needs on this rank; null if its program
-    /// does not dequantize.
+    /// Prepares the redistribution of the scales that a plan needs on this rank, for a program that
+    /// dequantizes.
     ///
     /// \param problem an error of this rank, if it has no plan
     /// \param prepare prepares a redistribution by name, over the group

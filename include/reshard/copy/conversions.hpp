@@ -20,7 +20,7 @@ namespace reshard::detail {
 struct conversion_kernels;
 
 /// The scales of the elements of a shard, by the positions of the elements in memory. So a loop over
-/// any of the elements finds their scales, in whatever order it reads them.
+/// any of the elements finds their scales, in any order.
 ///
 /// \par Units positions and strides in elements
 struct element_scales {
@@ -44,7 +44,7 @@ struct element_scales {
     vector<scaled_axis> axes;
     index_t offset = 0;            ///< added to positions: of a flat range, its begin
     float const* values = nullptr; ///< some of the tensor's scales
-    index_t origin = 0;            ///< the number of scales before them
+    index_t origin = 0;            ///< the position of `values[0]` among all scales
 
     /// The scales of `count` elements, the first of which is at `position`.
     void fill(index_t position, index_t stride, index_t count, float* result) const;

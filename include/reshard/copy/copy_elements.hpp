@@ -25,14 +25,15 @@ struct conversion_step {
     block_function fast;
     chain_step::operation computes = chain_step::operation::none;
     double operand = 0;
-    scale_function scale = nullptr; ///< of a step that dequantizes; null: both types are f32
+    scale_function scale = nullptr; ///< of a product with scales; null: both types are f32
 };
 
 /// \param scales the factor of each element; only for a step that dequantizes
 RESHARD_DECL void run(conversion_step const& step, unsigned char const* source,
                       unsigned char* target, index_t count, float const* scales = nullptr);
 
-/// All passes of a chain: at most two for each cast, and five for each step that computes.
+/// All passes of a chain: at most two for each cast, and five for each step that computes or
+/// dequantizes.
 class conversion {
 public:
     /// The largest number of elements that are converted at once. They stay in the first-level
@@ -68,12 +69,12 @@ private:
         steps_[count_++] = {source, target, quickest(source, target)};
     }
 
-    /// Casts to f32 if necessary, multiplies by scales, and casts to `target`.
-    void push_scales(data_type source, data_type target);
+    /// Unpacks and casts to f32 if necessary, multiplies by scales, and casts to `step.dtype`.
+    void push_scales(data_type source, chain_step const& step);
 
     static block_function quickest(data_type source, data_type target);
 
-    conversion_step steps_[30] = {};
+    conversion_step steps_[36] = {};
     std::size_t count_ = 0;
     vector_conversion in_registers_;
 };

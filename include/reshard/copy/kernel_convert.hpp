@@ -149,9 +149,9 @@ inline scale_function scale_function_of(data_type source, data_type target,
     if (set == vector_set::none || !has(set))
         return nullptr;
     byte_float const* const format = bits(source) == 8 ? find_byte_float(source) : nullptr;
-    data_type const kind = !format ? source : format->has_only_nan() ? f8_e4m3fnuz : f8_e4m3;
-    return target == f32    ? scale_function_from<f32, f8_e4m3, f8_e4m3fnuz>(kind, set)
-           : target == bf16 ? scale_function_from<bf16, f32, f8_e4m3, f8_e4m3fnuz>(kind, set)
+    data_type const like = !format ? source : format->has_only_nan() ? f8_e4m3fnuz : f8_e4m3;
+    return target == f32    ? scale_function_from<f32, f8_e4m3, f8_e4m3fnuz>(like, set)
+           : target == bf16 ? scale_function_from<bf16, f32, f8_e4m3, f8_e4m3fnuz>(like, set)
                             : nullptr;
 }
 

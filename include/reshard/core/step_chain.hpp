@@ -105,10 +105,12 @@ constexpr void check_castable(data_type from, data_type to) {
 /// One step of a chain: arithmetic, if any, and a cast of its result.
 struct chain_step {
     enum class operation : std::uint8_t {
-        none,       ///< only the cast
-        multiply,   ///< by `operand`
-        add,        ///< `operand`
-        dequantize, ///< multiply by the scale of the element's block; only as the first step
+        none,     ///< only the cast
+        multiply, ///< by `operand`
+        add,      ///< `operand`
+        /// Multiply by the scale of the element's block; only as the first step. If an element holds
+        /// two values of 4 bits, `operand` is 1 for the lower one and 2 for the upper one.
+        dequantize,
     };
 
     data_type dtype{}; ///< the type to which the result is rounded
@@ -140,7 +142,7 @@ struct chain_steps {
 /// casts that are lossless.
 ///
 /// A step takes a byte. After a product or a sum, its constant follows: an f32, or an f64 if the
-/// step computes in f64 and an f32 cannot hold it.
+/// step computes in f64 and an f32 cannot hold it. For packed values, a byte says which 4 bits are meant.
 struct step_chain {
     std::uint8_t values[15] = {};
     std::uint8_t count = 0; ///< number of bytes
@@ -183,10 +185,10 @@ constexpr bool is_dequantize(std::uint8_t code) {
 
 /// The number of bytes of a step.
 constexpr std::size_t step_bytes(std::uint8_t code) {
-    auto const operation = static_cast<chain_step::operation>(code >> step_code::operation_shift);
-    bool const has_constant =
-        operation == chain_step::operation::multiply || operation == chain_step::operation::add;
-    return !has_constant ? 1 : code & step_code::wide_flag ? 9 : 5;
+    bool const is_wide = (code & step_code::wide_flag) != 0;
+    if (is_dequantize(code))
+        return is_wide ? 2 : 1;
+    return code >> step_code::operation_shift == 0 ? 1 : is_wide ? 9 : 5;
 }
 
 constexpr chain_steps step_chain::steps() const {
@@ -196,15 +198,17 @@ constexpr chain_steps step_chain::steps() const {
         unsigned const operation = code >> step_code::operation_shift;
         bool const is_wide = (code & step_code::wide_flag) != 0;
         if (type >= data_type_count || i + step_bytes(code) > count ||
-            (i > 0 && is_dequantize(code)) || (step_bytes(code) == 1 && is_wide))
+            (i > 0 && is_dequantize(code)) || (step_bytes(code) == 1 && is_wide) ||
+            (is_dequantize(code) && is_wide && (values[i + 1] < 1 || values[i + 1] > 2)))
             fail(errc::bad_layout, "byte ", i, " of a chain of steps is ", int{code},
                  ", which does not begin a step");
         std::uint64_t pattern = 0;
         for (std::size_t k = step_bytes(code); k-- > 1;)
             pattern = pattern << 8 | values[i + k];
         double const operand =
-            is_wide ? std::bit_cast<double>(pattern)
-                    : double{std::bit_cast<float>(static_cast<std::uint32_t>(pattern))};
+            is_dequantize(code) ? static_cast<double>(pattern)
+            : is_wide           ? std::bit_cast<double>(pattern)
+                                : double{std::bit_cast<float>(static_cast<std::uint32_t>(pattern))};
         list.at[list.count++] = {static_cast<data_type>(type),
                                  static_cast<chain_step::operation>(operation), operand};
     }
@@ -252,15 +256,19 @@ constexpr data_type result(data_type source, step_chain const& chain) {
 ///
 /// \throws error with errc::limit_exceeded if the chain lacks room for it
 constexpr step_chain appended(step_chain chain, data_type source, chain_step const& step) {
-    bool const is_wide = step.computes != chain_step::operation::none &&
-                         computing_type(result(source, chain), step.dtype) == data_type::f64 &&
-                         double{static_cast<float>(step.operand)} != step.operand;
+    bool const has_scale = step.computes == chain_step::operation::dequantize;
+    bool const is_wide =
+        has_scale ? step.operand != 0
+                  : step.computes != chain_step::operation::none &&
+                        computing_type(result(source, chain), step.dtype) == data_type::f64 &&
+                        double{static_cast<float>(step.operand)} != step.operand;
     auto const code = static_cast<std::uint8_t>(
         static_cast<unsigned>(step.dtype) | (is_wide ? step_code::wide_flag : 0u) |
         static_cast<unsigned>(step.computes) << step_code::operation_shift);
     if (chain.count + step_bytes(code) > std::size(chain.values))
         refuse_step(chain, step);
-    std::uint64_t pattern = is_wide
+    std::uint64_t pattern = has_scale ? static_cast<std::uint64_t>(step.operand)
+                            : is_wide
                                 ? std::bit_cast<std::uint64_t>(step.operand)
                                 : std::bit_cast<std::uint32_t>(static_cast<float>(step.operand));
     chain.values[chain.count++] = code;

@@ -40,23 +40,32 @@ constexpr bool may_be_dequantized(data_type dtype) {
            dtype != data_type::f8_e8m0;
 }
 
+/// How values are packed in the elements of a quantised tensor.
+enum class value_packing : std::uint8_t {
+    none,
+    pairs,  ///< two values of 4 bits (f4) in a byte, so that the last axis is twice as long
+    groups, ///< pairs, and the last axis is part of the axis before it: gpt-oss has groups there
+};
+
 /// The tensor with each element times its scale. The mapping must relate each source to its scales.
 ///
+/// \param number as `chain_step::operand`
 /// \throws error with errc::dtype_mismatch, or with errc::unsupported for elements that were changed
 ///         before; the text follows the tensor's name
-constexpr expression dequantized(expression const& tensor, data_type dtype) {
-    if (!may_be_dequantized(tensor.dtype))
-        fail(errc::dtype_mismatch, "it is ", tensor.dtype,
-             ", and only 8-bit floating-point numbers and int8 can be dequantized");
-    if (!is_floating(dtype) || computing_type(tensor.dtype, dtype) != data_type::f32)
-        fail(errc::dtype_mismatch, "it cannot be dequantized to ", dtype,
-             "; the result is a floating-point number of at most 32 bits, so cast it afterwards");
+constexpr expression dequantized(expression const& tensor, data_type dtype, double number = 0) {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
         if (!tensor.pieces[i].steps.empty() && tensor.pieces.source(i) != zero_source)
             fail(errc::unsupported,
                  "its elements are cast or computed before they are dequantized; "
                  "dequantize first");
-    return with_step(tensor, {dtype, chain_step::operation::dequantize});
+    if (number == 0 ? !may_be_dequantized(tensor.dtype) : tensor.dtype != data_type::u8)
+        fail(errc::dtype_mismatch, "it is ", tensor.dtype,
+             number == 0 ? ", and only 8-bit floating-point numbers and int8 can be dequantized"
+                         : "; packed 4-bit values must be uint8");
+    if (!is_floating(dtype) || computing_type(tensor.dtype, dtype) != data_type::f32)
+        fail(errc::dtype_mismatch, "it cannot be dequantized to ", dtype,
+             "; the result is a floating-point number of at most 32 bits, so cast it afterwards");
+    return with_step(tensor, {dtype, chain_step::operation::dequantize, number});
 }
 
 constexpr bool has_zeros(expression const& tensor) {

@@ -7,6 +7,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/expr/block_scales.hpp>
+#include <reshard/expr/cast.hpp>
 #include <reshard/expr/losses.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
@@ -61,17 +62,42 @@ RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tenso
 struct tensor_scales {
     std::string key;
     block_form form;
-    vector<std::string> of_inputs = {}; ///< tensors that are of no use beside other values
+    value_packing packing = value_packing::none;
+    std::string of_scales = {};      ///< a tensor of one number that the scales are multiplied by
+    bool divides = false;            ///< they are divided by it instead
+    vector<std::string> no_use = {}; ///< tensors without meaning once it is dequantized
+
+    /// The keys of all these tensors.
+    vector<std::string> companions() const {
+        vector<std::string> keys = no_use;
+        keys.push_back(key);
+        if (!of_scales.empty())
+            keys.push_back(of_scales);
+        return keys;
+    }
 };
 
-/// The scales of a quantised tensor, by the names of known conventions.
+/// The relations that record these scales in a mapping.
+RESHARD_DECL vector<relation> relations_of(std::string const& tensor, tensor_scales const& scales);
+
+/// The elements of a quantised tensor times their scales.
 ///
-/// \param said facts that decide if the extents allow several forms
-/// \throws error with errc::unknown_key if there are none, with errc::unsupported for other schemes
-///         than one factor for each block, with errc::shape_mismatch or errc::dtype_mismatch if the
-///         scales do not fit
-RESHARD_DECL tensor_scales scales_to_dequantize(catalog_entry const& tensor, catalog const& source,
-                                                quantisation_facts const& said);
+/// \par Shape  the tensor's; packed values have axes of their own, as `value_packing` says
+/// \throws     error as `dequantized`; the text follows the tensor's name
+RESHARD_DECL expression dequantized(expression const& tensor, value_packing packing,
+                                    data_type dtype);
+
+/// Whether a catalog has scales of a tensor, or other tensors that belong to it.
+RESHARD_DECL bool has_scales(catalog_entry const& tensor, catalog const& source);
+
+/// The scales of a quantised tensor, by the names of known conventions; std::nullopt for integers
+/// that have no companions.
+///
+/// \throws error with errc::unknown_key if there are none, with errc::unsupported for other schemes,
+///         with errc::shape_mismatch or errc::dtype_mismatch if the scales do not fit, or if the
+///         extents of blocks are not certain
+RESHARD_DECL std::optional<tensor_scales> scales_to_dequantize(catalog_entry const& tensor,
+                                                               catalog const& source);
 
 /// The `scales=` pattern for scales: `*.weight_packed => *.weight_scale` for `q.weight_scale`.
 /// Empty if `source` lacks the tensor to which they belong by a known convention.

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -137,7 +138,9 @@ struct relation {
         copy,         ///< a source tensor that has to be equal, and is not used
         tie,          ///< an alias that the caller declares to be the same tensor, written once
         number,       ///< a source number that has to be equal; both become one target number
-        dequantize,   ///< source tensors: wherever the program dequantizes `key`, by these scales
+        dequantize,   ///< source tensors: `key` is dequantized by the scales; the last one counts
+        multiply,     ///< source tensors: the scales `key` are multiplied by one number
+        divide,       ///< the same, divided
     } type{};
     std::string key;         ///< the parameter
     std::string companion;   ///< the tensor that follows it
@@ -150,6 +153,14 @@ struct relation {
 
     /// Whether source elements are compared.
     constexpr bool is_compared() const { return type == kind::copy || type == kind::number; }
+
+    constexpr bool dequantizes() const { return type == kind::dequantize; }
+    constexpr bool divides() const { return type == kind::divide; }
+
+    /// Whether the relation is about the values of scales.
+    constexpr bool is_of_values() const {
+        return dequantizes() || type == kind::multiply || divides();
+    }
 
     bool operator==(relation const&) const = default;
 };
@@ -166,7 +177,7 @@ struct taken_apart {
 using taken_apart_lists = std::map<std::string, vector<taken_apart>, std::less<>>;
 
 template <>
-inline constexpr enum_range range_of_enum<relation::kind>{8, "the kind of relation"};
+inline constexpr enum_range range_of_enum<relation::kind>{10, "the kind of relation"};
 
 } // namespace detail
 
@@ -232,7 +243,7 @@ public:
     /// Declares that `entry.companion` follows `entry.key`; `define` gives the companion's sources.
     void relate(detail::relation entry);
 
-    /// Removes all relations without effect on the definitions of the tensors, which stay.
+    /// Removes the relations that do not affect the values of tensors.
     void forget_relations();
 
     /// Declares that the target tensor `key` interleaves other tensors; replaces an earlier
@@ -259,6 +270,9 @@ public:
     bool operator==(mapping const& other_mapping) const;
 
 private:
+    /// The number of the source tensor of that key.
+    std::optional<detail::key_id> number_of(std::string_view key);
+
     /// Source tensor number `i`; checks its shape and data type.
     expression known(detail::key_id i, index_vector const& shape, data_type dtype) const;
 
@@ -280,9 +294,8 @@ inline constexpr stored_form form_of<mapping>{"mapping", 4};
 
 /// Whether a program dequantizes a source tensor.
 inline bool dequantizes(mapping const& program) {
-    return std::ranges::any_of(program.relations(), [](relation const& each) {
-        return each.type == relation::kind::dequantize;
-    });
+    return std::ranges::any_of(program.relations(),
+                               [](relation const& each) { return each.dequantizes(); });
 }
 
 /// Refuses a program that dequantizes, for a call that cannot.
@@ -291,8 +304,8 @@ inline bool dequantizes(mapping const& program) {
 /// \throws error with errc::unsupported
 RESHARD_DECL void refuse_dequantized(mapping const& program, std::string_view call);
 
-/// A digest of the effective members: sources, outputs, removed keys, and relations that are
-/// compared. Equal mappings have equal digests on every machine.
+/// A digest of the effective members: sources, outputs, removed keys, and relations that affect
+/// values or are compared. Equal mappings have equal digests on every machine.
 RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
 } // namespace detail

@@ -115,6 +115,16 @@ constexpr void check_sorted(auto const& list) {
             fail(errc::bad_layout, "it has '", list[i].key, "' after '", list[i - 1].key, "'");
 }
 
+/// Facts about quantised tensors, from the configuration of a model.
+struct quantisation_facts {
+    /// The extents of blocks that share one scale, for the last axes of a tensor.
+    vector<index_vector> blocks;
+    /// True if input channels are reordered, so that any channel may belong to any group.
+    bool is_reordered = false;
+
+    bool operator==(quantisation_facts const&) const = default;
+};
+
 } // namespace detail
 
 /// The tensors of a state dict, sorted by key.
@@ -144,7 +154,11 @@ public:
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.entries_); }
 
-    constexpr bool operator==(catalog const&) const = default;
+    constexpr bool operator==(catalog const& tensors) const { return entries_ == tensors.entries_; }
+
+    /// How tensors are quantised, if a configuration says so. Stored catalogs lack it, and
+    /// comparisons ignore it.
+    detail::quantisation_facts quantised{};
 
 private:
     vector<catalog_entry> entries_;

@@ -25,16 +25,6 @@ namespace reshard {
 
 namespace detail {
 
-/// Facts about quantised tensors, from the configuration of a model.
-struct quantisation_facts {
-    /// The extents of blocks that share one scale, for the last axes of a tensor.
-    vector<index_vector> blocks;
-    /// True if input channels are reordered, so that any channel may belong to any group.
-    bool is_reordered = false;
-
-    bool operator==(quantisation_facts const&) const = default;
-};
-
 /// How a tensor of one shape is distributed: computed if possible, otherwise listed.
 struct tensor_spread {
     index_vector shape; ///< global

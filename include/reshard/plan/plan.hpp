@@ -104,7 +104,8 @@ constexpr data_type wire_dtype(data_type source, data_type target) {
     return bits(target) <= bits(source) ? target : source;
 }
 
-/// The same for elements that `chain` converts. Only the sender has the scales of its elements.
+/// The same. Elements that are dequantized travel in the target's type, since only the sender has
+/// their scales.
 constexpr data_type wire_dtype(data_type source, data_type target, bool dequantizes) {
     return dequantizes ? target : wire_dtype(source, target);
 }

@@ -5,7 +5,6 @@
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/bind/equal_tensors.hpp>
-#include <reshard/bind/shard_scales.hpp>
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/sorting.hpp>
@@ -15,15 +14,12 @@
 #include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/shard_index.hpp>
 #include <reshard/storage/checkpoint.hpp>
-#include <reshard/storage/chunk_reader.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 
 /// \file
 /// Gives access to the elements of a tensor in the files of a checkpoint.
@@ -122,33 +118,6 @@ private:
     tensor_layout const& tensor_;
     tensor_spread const& spread_; ///< a list with all stored shards, in their order
     part_index parts_;
-};
-
-/// The scales of the shards of a checkpoint, for a program that dequantizes them. The scales of a
-/// tensor are read when its first shard needs them.
-class stored_scales final : public shard_scales {
-public:
-    stored_scales(checkpoint const& source, mapping const& program, bool verify);
-
-    /// Forgets the scales of all tensors if they take much memory. Ends the references of `of`.
-    void trim();
-
-    element_scales const& of(bound_plan const& bound, transfer const& t) override;
-
-    std::uint64_t bytes_read() const { return reader_.bytes_read(); }
-
-private:
-    /// The most memory that is kept, in bytes.
-    static constexpr std::size_t most_bytes = std::size_t{64} << 20;
-
-    scale_values const& values(std::uint32_t tensor);
-
-    checkpoint const& source_;
-    std::map<key_id, dequantized_source> sources_;
-    chunk_reader reader_;
-    std::size_t bytes_ = 0;                        ///< of `values_`
-    std::map<std::uint32_t, scale_values> values_; ///< by number of the tensor with the scales
-    std::map<std::pair<key_id, std::uint32_t>, element_scales> by_shard_;
 };
 
 /// The first element, in row-major order, that differs between two tensors of equal shape and type.

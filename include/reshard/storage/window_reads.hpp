@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_WINDOW_READS_HPP
 
 #include <reshard/bind/options.hpp>
+#include <reshard/bind/shard_scales.hpp>
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/config.hpp>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -140,6 +142,35 @@ constexpr bool is_worth_reading_once(std::uint64_t alone, std::uint64_t once, fi
 RESHARD_DECL vector<window_run> windows_without(window_reads const& reads,
                                                 vector<window_run> const& windows,
                                                 vector<window_run> const& others);
+
+/// The scales of the shards of a checkpoint, for a program that dequantizes them. The scales of a
+/// tensor are read when its first shard needs them.
+class stored_scales final : public scale_cache {
+public:
+    stored_scales(checkpoint const& source, mapping const& program, bool verify);
+
+    /// Forgets the scales of all tensors if they take more than 64 MiB. Ends the references of
+    /// `of`.
+    void trim();
+
+    std::uint64_t bytes_read() const { return reader_.bytes_read(); }
+
+    /// As `chunk_reader::check_unchanged`.
+    void check_unchanged() const { reader_.check_unchanged(); }
+
+private:
+    static constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
+    scale_values const& values_of(bound_plan const& bound, dequantized_source const& from) override;
+
+    /// The scales in tensor number `tensor` of the files.
+    scale_values read(std::uint32_t tensor);
+
+    checkpoint const& source_;
+    chunk_reader reader_;
+    std::size_t bytes_ = 0;                 ///< of `values_`
+    std::map<key_id, scale_values> values_; ///< by number of the scales
+};
 
 /// Reads the bytes that the loops need, in the order of files, and each byte once.
 ///

@@ -2,9 +2,16 @@
 
 #include <reshard/copy/conversions.hpp>
 
+#include <reshard/copy/convert.hpp>
+
 #include <boost/test/unit_test.hpp>
 
+#include <bit>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -86,6 +93,80 @@ BOOST_AUTO_TEST_CASE(a_run_over_several_rows_changes_its_scales_with_the_row) {
     scales.fill(3, 1, 17, found.data());
     std::vector<float> const wanted{2, 2, 1, 1, 1, 2, 2, 3, 3, 3, 4, 4, 3, 3, 3, 4, 4};
     BOOST_TEST(found == wanted, boost::test_tools::per_element());
+}
+
+// The longest chain has most passes; each element is compared with conversions one by one.
+BOOST_AUTO_TEST_CASE(the_longest_chain_of_casts_after_a_product_is_converted) {
+    using enum data_type;
+    step_chain chain = appended({}, i8, {f16, chain_step::operation::dequantize});
+    for (int i = 0; i < 14; ++i)
+        chain = appended(chain, i8, {i % 2 == 0 ? f8_e4m3 : f8_e5m2});
+    std::vector<unsigned char> source(256), target(256);
+    std::vector<float> scales(256 + 64);
+    for (std::size_t i = 0; i < 256; ++i) {
+        source[i] = static_cast<unsigned char>(i);
+        scales[i] = .25F * static_cast<float>(i % 7);
+    }
+    conversion const convert_all(i8, chain);
+    convert_all(source.data(), target.data(), 256, scales.data());
+    for (std::size_t i = 0; i < 256; ++i) {
+        float const product = static_cast<float>(static_cast<signed char>(source[i])) * scales[i];
+        std::uint64_t element = convert(f32, f16, std::bit_cast<std::uint32_t>(product));
+        data_type dtype = f16;
+        for (int k = 0; k < 14; ++k) {
+            data_type const next = k % 2 == 0 ? f8_e4m3 : f8_e5m2;
+            element = convert(dtype, next, element);
+            dtype = next;
+        }
+        BOOST_TEST(target[i] == element, i);
+    }
+}
+
+// Products in registers and block by block; every pattern of a byte, and scales of every kind.
+BOOST_AUTO_TEST_CASE(every_float_of_a_byte_is_multiplied_as_one_by_one) {
+    using enum data_type;
+    float const factors[] = {1,
+                             -1.5F,
+                             0,
+                             -0.F,
+                             .37F,
+                             3e38F,
+                             -3e38F,
+                             1e-38F,
+                             1e-42F,
+                             7e-41F,
+                             2.5e37F,
+                             448,
+                             1e10F,
+                             -1e-10F,
+                             std::numeric_limits<float>::infinity(),
+                             std::numeric_limits<float>::quiet_NaN()};
+    for (data_type const from : {f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, i8})
+        for (data_type const to : {bf16, f32, f16}) {
+            conversion const scaled(from,
+                                    appended({}, from, {to, chain_step::operation::dequantize}));
+            for (float const factor : factors) {
+                std::vector<unsigned char> source(256), target(1024);
+                std::vector<float> const scales(256 + 64, factor);
+                for (std::size_t i = 0; i < 256; ++i)
+                    source[i] = static_cast<unsigned char>(i);
+                scaled(source.data(), target.data(), 256, scales.data());
+                for (std::size_t i = 0; i < 256; ++i) {
+                    auto const value = std::bit_cast<float>(
+                        static_cast<std::uint32_t>(convert(from, f32, source[i])));
+                    std::uint64_t const wanted =
+                        convert(f32, to, std::bit_cast<std::uint32_t>(value * factor));
+                    std::uint64_t element = 0;
+                    auto const size = static_cast<std::size_t>(bits(to)) / 8;
+                    std::memcpy(&element, target.data() + i * size, size);
+                    bool const is_nan = std::isnan(value * factor);
+                    BOOST_TEST((is_nan ? std::isnan(std::bit_cast<float>(
+                                             static_cast<std::uint32_t>(convert(to, f32, element))))
+                                       : element == wanted),
+                               name(from) << " " << i << " times " << factor << " as " << name(to));
+                }
+            }
+        }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

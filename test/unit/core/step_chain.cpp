@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(a_chain_has_room_for_three_sums_and_for_one_in_f64) {
 
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_chain_are_refused) {
     auto const is_bad = [](error const& problem) { return problem.code() == errc::bad_layout; };
-    for (int const code : {23, 31, 0x20, 0x20 + 3, 0xc0, 0xc3}) {
+    for (int const code : {23, 31, 0x20, 0x20 + 3, 0xe0, 0xe3}) {
         step_chain chain;
         chain.values[chain.count++] = static_cast<std::uint8_t>(code);
         BOOST_CHECK_EXCEPTION(validate(chain), error, is_bad);
@@ -310,6 +310,32 @@ BOOST_AUTO_TEST_CASE(complex_numbers_are_castable_to_nothing_else) {
     BOOST_TEST(!is_castable(dtype::c128, dtype::f64));
     BOOST_TEST(!is_castable(dtype::c64, dtype::f32));
     BOOST_TEST(!is_castable(dtype::c64, dtype::boolean));
+}
+
+BOOST_AUTO_TEST_CASE(a_product_with_scales_is_the_first_step_and_says_which_bits_are_meant) {
+    using enum data_type;
+    constexpr auto dequantize = chain_step::operation::dequantize;
+    for (double const number : {0., 1., 2.}) {
+        step_chain const chain =
+            then(then({}, u8, chain_step{bf16, dequantize, number}), u8, chain_step{f16});
+        BOOST_TEST(chain.dequantizes());
+        BOOST_TEST(chain.computes());
+        BOOST_TEST_REQUIRE(chain.steps().size() == 2u);
+        BOOST_TEST((chain.steps()[0] == chain_step{bf16, dequantize, number}));
+        BOOST_TEST((chain.steps()[1] == chain_step{f16}));
+    }
+    // Rounded to the type of the computation first, or to a narrower one.
+    step_chain const once = then(then({}, f8_e4m3, chain_step{f32, dequantize}), f8_e4m3, bf16);
+    BOOST_TEST((once == then({}, f8_e4m3, chain_step{bf16, dequantize})));
+    step_chain const twice = then(then({}, f8_e4m3, chain_step{f16, dequantize}), f8_e4m3, bf16);
+    BOOST_TEST(twice.steps().size() == 2u);
+
+    step_chain later = then({}, f32, f16);
+    later.values[later.count++] = then({}, f8_e4m3, chain_step{bf16, dequantize}).values[0];
+    BOOST_CHECK_THROW(validate(later), error);
+    step_chain third = then({}, u8, chain_step{bf16, dequantize, 2});
+    third.values[1] = 3;
+    BOOST_CHECK_THROW(validate(third), error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

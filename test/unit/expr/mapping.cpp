@@ -169,4 +169,33 @@ BOOST_AUTO_TEST_CASE(digests_tell_mappings_apart) {
     }));
 }
 
+BOOST_AUTO_TEST_CASE(a_stored_program_that_dequantizes_has_scales_for_what_it_can_dequantize) {
+    using enum detail::relation::kind;
+    auto const program_of = [](data_type stored, double number, data_type result, auto... related) {
+        mapping program;
+        auto const w = program.source("w", {4, 6}, stored);
+        program.source("s", {2, 3}, data_type::f32);
+        expression value{w.shape, result, detail::piece_list(2)};
+        piece part = w.pieces[0];
+        part.steps = detail::appended({}, stored,
+                                      {result, detail::chain_step::operation::dequantize, number});
+        value.pieces.push_back(part);
+        program.define("w", value);
+        (program.relate(related), ...);
+        return program;
+    };
+    detail::relation const scales{dequantize, "w", "s", {2, 2}};
+    using enum data_type;
+    BOOST_CHECK_NO_THROW(validate(program_of(f8_e4m3, 0, bf16, scales)));
+    BOOST_CHECK_NO_THROW(validate(program_of(u8, 2, bf16, scales)));
+    for (mapping const& program :
+         {program_of(f8_e4m3, 0, bf16), program_of(f8_e4m3, 1, bf16, scales),
+          program_of(u8, 0, bf16, scales), program_of(f32, 0, f32, scales),
+          program_of(f8_e4m3, 0, f64, scales), program_of(f8_e4m3, 0, i8, scales),
+          program_of(f8_e4m3, 0, bf16, detail::relation{dequantize, "x", "s", {2, 2}})})
+        BOOST_CHECK_EXCEPTION(validate(program), error, [](error const& problem) {
+            return problem.code() == errc::bad_layout;
+        });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 namespace reshard::aoa::detail {
@@ -26,17 +27,59 @@ class output_definer {
 public:
     explicit output_definer(lower_context& context) : in_(context) {}
 
-    /// Removes the scales of dequantized tensors, unless a statement or the target uses them.
+    /// Removes the scales of dequantized tensors that the target does not want.
     void remove_scales() {
-        auto const remove = [&](std::string const& key) {
-            if (!is_used(key) && !(in_.target && in_.target->find(key)) &&
-                removed_scales_.insert(key).second)
-                in_.result.map.remove(key);
-        };
-        for (auto const& [id, scales] : in_.dequantized) {
-            remove(scales.key);
-            std::ranges::for_each(scales.of_inputs, remove);
+        for (auto const& [id, scales] : in_.dequantized)
+            for (std::string const& key : scales.companions())
+                if (!is_used(key) && !in_.target->find(key) && removed_.insert(key).second)
+                    in_.result.map.remove(key);
+    }
+
+    /// Calls `take(source, is_dequantized)` for the source tensors of an output.
+    void for_each_source(std::string const& key, auto const& take) const {
+        binding const* const bound = in_.names.find(key);
+        if (bound && bound->value != binding::none) {
+            piece_list const& pieces = in_.names.value(bound->value).tensor.pieces;
+            for (std::size_t i = 0; i < pieces.size(); ++i)
+                take(pieces.source(i), pieces.dequantizes(i));
+        } else if (key_id const id = in_.source.find(key); id != source_names::none) {
+            take(id, false);
         }
+    }
+
+    /// The scales of tensors that the program dequantizes wherever it uses them.
+    std::unordered_set<key_id> useless_scales(vector<std::string> const& keys) const {
+        std::unordered_set<key_id> quantised, scales;
+        for (std::string const& key : keys)
+            for_each_source(key, [&](key_id id, bool is_dequantized) {
+                if (!is_dequantized)
+                    quantised.insert(id);
+            });
+        for (auto const& [id, of] : in_.dequantized)
+            if (!quantised.contains(id))
+                for (std::string const& key : of.companions())
+                    scales.insert(in_.source.find(key));
+        for (auto const& [id, of] : in_.dequantized)
+            if (quantised.contains(id))
+                for (std::string const& key : of.companions())
+                    scales.erase(in_.source.find(key));
+        return scales;
+    }
+
+    /// Removes outputs, under any names, that are only such scales.
+    void erase_scales(vector<std::string>& keys) {
+        std::unordered_set<key_id> scales = useless_scales(keys);
+        erase_if(keys, [&](std::string const& key) {
+            bool has_scales = false, has_others = false;
+            for_each_source(key, [&](key_id id, bool) {
+                (scales.contains(id) ? has_scales : has_others) = true;
+            });
+            return has_scales && !has_others;
+        });
+        for (std::string const& key : keys)
+            for_each_source(key, [&](key_id id, bool) { scales.erase(id); });
+        for (key_id const id : scales)
+            in_.result.map.remove(in_.source.entry(id).key);
     }
 
     void define_targets() {
@@ -56,6 +99,8 @@ public:
             add_made(name{name::kind_type::text, false, id, {}}, keys);
         std::ranges::sort(keys);
         keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+        if (!in_.dequantized.empty())
+            erase_scales(keys);
         for (std::string const& key : keys)
             guarded(key, [&] { define_export(key); });
     }
@@ -246,7 +291,7 @@ private:
 
     /// Whether a source tensor remains under its own name.
     bool is_exported(std::string_view key) const {
-        return !is_used(key) && !removed_scales_.contains(std::string(key)) &&
+        return !is_used(key) &&
                !any_parameter(key, in_.suffixes, [&](std::string_view of, state_suffix const&) {
                    return is_used(of);
                });
@@ -380,18 +425,17 @@ private:
     lower_context& in_;
     std::optional<missing_makers> makers_; ///< made when the first key is missing
     std::map<value_identity, std::string_view> first_names_;
-    std::set<std::string> removed_scales_;             ///< of dequantized tensors
+    std::set<std::string> removed_;                    ///< scales of dequantized tensors
     std::map<std::string, state_of_parameter> states_; ///< states of the remaining tensors, by key
     std::map<std::string, std::string> containers_;    ///< new containers by old containers
 };
 
 RESHARD_DECL void define_outputs(lower_context& context) {
     output_definer definer(context);
+    if (!context.target)
+        return definer.define_exports();
+    definer.define_targets();
     definer.remove_scales();
-    if (context.target)
-        definer.define_targets();
-    else
-        definer.define_exports();
 }
 
 } // namespace reshard::aoa::detail

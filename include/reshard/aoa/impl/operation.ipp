@@ -9,8 +9,8 @@
 #include <reshard/aoa/words.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
-#include <reshard/expr/block_scales.hpp>
 #include <reshard/expr/cast.hpp>
+#include <reshard/expr/check.hpp>
 #include <reshard/expr/concat.hpp>
 #include <reshard/expr/permute.hpp>
 #include <reshard/expr/reshape.hpp>
@@ -406,9 +406,10 @@ RESHARD_DECL void operation::dequantize(vector<attribute> const& list, std::size
     bool const is_direct =
         is_floating(wanted) && computing_type(data_type::f32, wanted) == data_type::f32;
     each_value(list[i], "dequantization of", [&](expression const& value) {
-        return may_be_quantised(value.dtype)
-                   ? dequantized(value, is_direct ? wanted : data_type::f32)
-                   : value;
+        auto const by_type =
+            may_be_dequantized(value.dtype) ? std::optional(value_packing::none) : std::nullopt;
+        auto const packing = packing_of_ ? packing_of_(value) : by_type;
+        return packing ? dequantized(value, *packing, is_direct ? wanted : data_type::f32) : value;
     });
 }
 

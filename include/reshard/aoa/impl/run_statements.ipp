@@ -306,10 +306,11 @@ private:
         step.allow(in_.pieces);
         if (find_attribute(in_.code.attributes(statement), "reshape"))
             step.expect(in_.wanted_shape(in_.code.text(right[0])));
-        vector<expression> expressions = step.run(in_.code.attributes(statement));
-        if (attribute const* const word =
-                find_attribute(in_.code.attributes(statement), "dequantize"))
+        if (auto const* const word = find_attribute(in_.code.attributes(statement), "dequantize")) {
             find_scales(*word, operands);
+            step.unpack([this](expression const& value) { return packing_of(value); });
+        }
+        vector<expression> expressions = step.run(in_.code.attributes(statement));
         if (auto const doubt = heads_.look_at(in_.code, statement, expressions))
             in_.warn(statement, "head_size", first_key(in_.code, statement), *doubt);
         if (is_single(statement) && step.remarks().empty() &&
@@ -347,14 +348,40 @@ private:
             if (!may_be_quantised(entry.dtype) || in_.dequantized.contains(id))
                 continue;
             try {
-                auto const scales = scales_to_dequantize(entry, in_.source.tensors(), {});
-                in_.result.map.relate({relation::kind::dequantize, entry.key, scales.key,
-                                       scales.form.block, scales.form.count});
-                in_.dequantized.emplace(id, scales);
+                auto const scales = scales_to_dequantize(entry, in_.source.tensors());
+                if (!scales)
+                    continue;
+                for (relation const& related : relations_of(entry.key, *scales))
+                    in_.result.map.relate(related);
+                in_.dequantized.emplace(id, *scales);
             } catch (error const& problem) {
                 throw statement_error{problem.code(), problem.what(), word.where, entry.key};
             }
         }
+    }
+
+    /// How the elements of a value are packed; std::nullopt if they are not quantised.
+    ///
+    /// \throws error with errc::unsupported if the value is made of different tensors
+    std::optional<value_packing> packing_of(expression const& value) const {
+        if (value.pieces.size() == 0) // no elements
+            return may_be_dequantized(value.dtype) ? std::optional(value_packing::none)
+                                                   : std::nullopt;
+        auto const end = in_.dequantized.end();
+        auto first = end;
+        for (std::size_t i = 0, others = 0; i < value.pieces.size(); ++i) {
+            key_id const id = value.pieces.source(i);
+            if (id == zero_source)
+                continue;
+            auto const match = in_.dequantized.find(id);
+            bool const is_same = (match == end) == (first == end) &&
+                                 (match == end || match->second.packing == first->second.packing);
+            if (others++ > 0 && !is_same)
+                fail(errc::unsupported, "it is made of '", in_.source.entry(id).key,
+                     "' and tensors that are quantised in another way; dequantize them first");
+            first = match;
+        }
+        return first == end ? std::nullopt : std::optional(first->second.packing);
     }
 
     std::uint32_t read(statement const& statement, name const& which) {

@@ -7,8 +7,6 @@
 
 #include <reshard/copy/copy_elements.hpp>
 
-#include <boost/assert.hpp>
-
 #include <cstdint>
 
 namespace reshard {
@@ -39,8 +37,10 @@ RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer 
     element_conversion conversion{bound.whole.source_dtypes[t.source_key],
                                   bound.whole.chains[t.chain], bound.conversions};
     if (conversion.chain.dequantizes()) {
-        BOOST_ASSERT(bound.scales);
         source_side const& side = bound.problem.sources[t.source_key];
+        if (!bound.scales)
+            fail_tensor(errc::bad_layout, side.key,
+                        "is dequantized, but the program relates it to no scales");
         conversion.scales = &bound.scales->of(bound, t);
         conversion.first =
             reinterpret_cast<std::uintptr_t>(bound.sources.at(side.tensor, t.source_shard).data);

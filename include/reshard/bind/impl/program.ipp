@@ -144,8 +144,6 @@ inline std::shared_ptr<shard_scales> scales_of_call(any_group const& ranks,
                                                     const_state_dict const& have,
                                                     tensor_preparer const& prepare) {
     std::shared_ptr<memory_scales> scales;
-    if (planned && !dequantizes(planned->program))
-        return scales;
     agree_on(ranks, [&] {
         if (problem)
             throw *problem;

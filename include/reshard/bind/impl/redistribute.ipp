@@ -101,7 +101,8 @@ inline job prepare_call(solo const& alone, source_tensors have, target_tensors w
             options.cache->keep_plan(digest, ready);
     }
     std::shared_ptr<shard_scales> scales;
-    if (program_steps const* const steps = options.program.steps())
+    if (program_steps const* const steps = options.program.steps();
+        steps && dequantizes(ready->program))
         scales = steps->scales(any_group(alone), ready.get(), {}, have.tensors,
                                [&](const_state_dict const& from, state_dict const& to) {
                                    return prepare(alone, from, to);

@@ -56,6 +56,12 @@ void compute(conversion_step const& step, unsigned char const* source, unsigned 
         for_each([operand](T value) { return value * operand; });
 }
 
+/// Takes the 4 bits from bit `first` on of each byte.
+inline void unpack(unsigned char const* source, unsigned char* target, index_t count, int first) {
+    for (index_t i = 0; i < count; ++i)
+        target[i] = static_cast<unsigned char>(source[i] >> first & 15);
+}
+
 /// Multiplies each float of a dense block by its scale. `source` may be `target`.
 inline void multiply(float const* scales, unsigned char const* source, unsigned char* target,
                      index_t count) {
@@ -69,7 +75,9 @@ inline void multiply(float const* scales, unsigned char const* source, unsigned 
 
 RESHARD_DECL void run(conversion_step const& step, unsigned char const* source,
                       unsigned char* target, index_t count, float const* scales) {
-    if (step.scale)
+    if (step.computes == chain_step::operation::dequantize && step.operand != 0)
+        unpack(source, target, count, step.operand == 1 ? 0 : 4);
+    else if (step.scale)
         step.scale(find_byte_float(step.source), scales, source, target, count);
     else if (step.computes == chain_step::operation::dequantize)
         multiply(scales, source, target, count);
@@ -89,7 +97,7 @@ RESHARD_DECL conversion::conversion(data_type source, step_chain const& chain) {
         if (step.computes == chain_step::operation::none)
             push_cast(from, step.dtype);
         else if (step.computes == chain_step::operation::dequantize)
-            push_scales(from, step.dtype);
+            push_scales(from, step);
         else
             push_arithmetic(from, step);
         from = step.dtype;
@@ -130,21 +138,27 @@ RESHARD_DECL void conversion::push_arithmetic(data_type source, chain_step const
         push_cast(computed, step.dtype);
 }
 
-RESHARD_DECL void conversion::push_scales(data_type source, data_type target) {
+RESHARD_DECL void conversion::push_scales(data_type source, chain_step const& step) {
     using enum data_type;
     constexpr auto dequantize = chain_step::operation::dequantize;
-    if (auto const direct = scale_function_of(source, target)) {
-        steps_[count_++] = {source, target, nullptr, dequantize, 0, direct};
+    if (step.operand != 0) {
+        if (source != u8)
+            fail(errc::bad_layout, "packed values of 4 bits are in bytes, not in ", source);
+        steps_[count_++] = {u8, f4, nullptr, dequantize, step.operand, nullptr};
+        source = f4;
+    }
+    if (auto const direct = scale_function_of(source, step.dtype)) {
+        steps_[count_++] = {source, step.dtype, nullptr, dequantize, 0, direct};
         return;
     }
     push_cast(source, f32);
-    if (auto const rounds = scale_function_of(f32, target)) {
-        steps_[count_++] = {f32, target, nullptr, dequantize, 0, rounds};
+    if (auto const rounds = scale_function_of(f32, step.dtype)) {
+        steps_[count_++] = {f32, step.dtype, nullptr, dequantize, 0, rounds};
         return;
     }
     steps_[count_++] = {f32, f32, nullptr, dequantize, 0, nullptr};
-    if (target != f32)
-        push_cast(f32, target);
+    if (step.dtype != f32)
+        push_cast(f32, step.dtype);
 }
 
 RESHARD_DECL block_function conversion::quickest(data_type source, data_type target) {

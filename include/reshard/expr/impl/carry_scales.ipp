@@ -44,7 +44,6 @@ public:
         for (relation const& relation : program_.relations())
             if (relation.type == relation::kind::scale)
                 declared_.emplace(relation.key, relation);
-        correct_blocks();
         for (mapping_output const& output : program_.outputs())
             judge(output);
         for (relation& relation : made_)
@@ -57,20 +56,6 @@ public:
 
 private:
     using numbers = scaled_sources::numbers;
-
-    /// Corrects the blocks of dequantized tensors by what the layout says of blocks, unless the
-    /// caller has named them.
-    void correct_blocks() {
-        std::map<std::pair<std::string_view, std::string_view>, relation const*> found;
-        for (relation const& related : program_.relations())
-            if (related.type == relation::kind::dequantize && !related.count.empty())
-                found.emplace(std::pair(related.key, related.companion), &related);
-        for (found_scales const& scales : in_.all())
-            if (auto const match = found.find({key_of(scales.tensor), key_of(scales.scales)});
-                match != found.end() && match->second->block != scales.form.block)
-                made_.push_back({relation::kind::dequantize, key_of(scales.tensor),
-                                 key_of(scales.scales), scales.form.block, scales.form.count});
-    }
 
     void judge(mapping_output const& output) {
         numbers const ids = in_.sources_kept(output.value);

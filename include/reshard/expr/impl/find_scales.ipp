@@ -5,10 +5,15 @@
 
 #include <reshard/expr/check.hpp>
 
+#include <reshard/expr/concat.hpp>
+#include <reshard/expr/reshape.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <initializer_list>
 #include <numeric>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,8 +32,10 @@ enum class scale_axes : std::uint8_t {
 enum class scale_role : std::uint8_t {
     needed,    ///< its values have no meaning without it
     factor,    ///< needed: each value is multiplied by its scale, and nothing else
+    of_scales, ///< needed: the factors are multiplied by it
+    divisor,   ///< needed: the factors are divided by it
     aside,     ///< belongs to one tensor: a fused tensor may lack it
-    of_inputs, ///< aside: scales what the layer multiplies by the tensor
+    no_use,    ///< aside: a shape, or a scale of what the layer multiplies by the tensor
 };
 
 /// The names of a quantised tensor and of its scales.
@@ -74,29 +81,30 @@ inline constexpr scale_rule scale_rules[] = {
     {".weight", ".qscale_weight", scale_axes::leading, false, 0, scale_role::factor},
     {".weight", ".scale_weight", scale_axes::leading, false, 0, scale_role::factor},
     {"._data", "._scale", scale_axes::leading, false, 0, scale_role::factor},
-    {".weight", ".qscale_act", scale_axes::none, false, 0, scale_role::of_inputs},
-    {".weight", ".scale_input", scale_axes::none, false, 0, scale_role::of_inputs},
-    {".weight", ".input_scale", scale_axes::none, false, 0, scale_role::of_inputs},
-    {".weight", ".activation_scale", scale_axes::none, false, 0, scale_role::of_inputs},
+    {".weight", ".qscale_act", scale_axes::none, false, 0, scale_role::no_use},
+    {".weight", ".scale_input", scale_axes::none, false, 0, scale_role::no_use},
+    {".weight", ".input_scale", scale_axes::none, false, 0, scale_role::no_use},
+    {".weight", ".output_scale", scale_axes::none, false, 0, scale_role::no_use},
+    {".weight", ".activation_scale", scale_axes::none, false, 0, scale_role::no_use},
     // ModelOpt; for NVFP4, the scale of the scales
-    {"", "_scale_2"},
+    {"", "_scale_2", scale_axes::leading, false, 0, scale_role::of_scales},
     {".weight", ".weights_scaling_factor", scale_axes::leading, true},
     {".weight", ".weights_scaling_factor_2"},
-    {".weight", ".activation_scaling_factor", scale_axes::none, false, 0, scale_role::of_inputs},
+    {".weight", ".activation_scaling_factor", scale_axes::none, false, 0, scale_role::no_use},
     {".weight", ".prequant_scaling_factor", scale_axes::last, true, 0, scale_role::aside},
     {".weight", ".pre_quant_scale", scale_axes::last, true, 0, scale_role::aside},
     // compressed-tensors
-    {"_packed", "_scale", scale_axes::leading, true},
+    {"_packed", "_scale", scale_axes::leading, true, 0, scale_role::factor},
     {"_packed", "_zero_point", scale_axes::leading, true},
-    {"_packed", "_global_scale"},
+    {"_packed", "_global_scale", scale_axes::leading, false, 0, scale_role::divisor},
     {"_packed", "_g_idx", scale_axes::last, true, 0, scale_role::aside},
-    {"_packed", "_shape", scale_axes::none, false, 0, scale_role::aside},
+    {"_packed", "_shape", scale_axes::none, false, 0, scale_role::no_use},
     {"", "_g_idx", scale_axes::last, true, 0, scale_role::aside},
-    {"", "_shape", scale_axes::none, false, 0, scale_role::aside},
-    {".weight_packed", ".input_global_scale", scale_axes::none, false, 0, scale_role::of_inputs},
-    {".weight_packed", ".input_scale", scale_axes::none, false, 0, scale_role::of_inputs},
+    {"", "_shape", scale_axes::none, false, 0, scale_role::no_use},
+    {".weight_packed", ".input_global_scale", scale_axes::none, false, 0, scale_role::no_use},
+    {".weight_packed", ".input_scale", scale_axes::none, false, 0, scale_role::no_use},
     // MXFP4 of gpt-oss
-    {"_blocks", "_scales"},
+    {"_blocks", "_scales", scale_axes::leading, false, 0, scale_role::factor},
     // AWQ and GPTQ
     {".qweight", ".scales", scale_axes::leading, true},
     {".qweight", ".qzeros", scale_axes::leading, true},
@@ -316,6 +324,10 @@ companions_in(catalog const& source, std::string const& tensor) {
     return companions;
 }
 
+RESHARD_DECL bool has_scales(catalog_entry const& tensor, catalog const& source) {
+    return !companions_in(source, tensor.key).empty();
+}
+
 /// Refuses a form that does not have one scale for each element.
 inline void check_one_scale(catalog_entry const& tensor, catalog_entry const& scales,
                             std::optional<block_form> const& form) {
@@ -330,29 +342,177 @@ inline void check_one_scale(catalog_entry const& tensor, catalog_entry const& sc
              scales.key, "' are ", scales.dtype, ", not floating-point numbers");
 }
 
-RESHARD_DECL tensor_scales scales_to_dequantize(catalog_entry const& tensor, catalog const& source,
-                                                quantisation_facts const& said) {
-    tensor_scales scales;
-    for (auto const& [rule, entry] : companions_in(source, tensor.key)) {
-        if (rule->role == scale_role::of_inputs) {
-            scales.of_inputs.push_back(entry->key);
+/// How the values of a tensor with such scales are packed.
+///
+/// \throws error with errc::unsupported for other schemes
+inline value_packing packing_of(catalog_entry const& tensor, catalog_entry const& scales,
+                                bool has_groups) {
+    if (may_be_dequantized(tensor.dtype))
+        return value_packing::none;
+    bool const is_of_four_bits = scales.dtype == data_type::u8 ||
+                                 scales.dtype == data_type::f8_e8m0 ||
+                                 scales.dtype == data_type::f8_e4m3;
+    if (tensor.dtype != data_type::u8 || !is_of_four_bits || tensor.shape.empty())
+        fail(errc::unsupported, "'", tensor.key, "' cannot be dequantized: ", tensor.dtype,
+             " values with scales of ", scales.dtype,
+             " are a scheme that is not supported; supported are float8 and int8, and 4-bit floats "
+             "in pairs (MXFP4, NVFP4)");
+    return has_groups ? value_packing::groups : value_packing::pairs;
+}
+
+/// Refuses a tensor that belongs to a quantised tensor in an unknown way.
+[[noreturn]] inline void refuse_scheme(catalog_entry const& tensor, catalog_entry const& other,
+                                       std::string const& scales) {
+    fail(errc::unsupported, "'", tensor.key, "' cannot be dequantized: it has '", other.key, "'",
+         scales.empty() ? "" : " as well as '" + scales + "'",
+         ", and this scheme is not supported; supported are values times one scale for each block");
+}
+
+inline bool is_one_number(catalog_entry const& scales) { return element_count(scales.shape) == 1; }
+
+/// Refuses blocks whose extents are a guess: several extents give this number of scales, and neither
+/// the configuration nor the convention names one of them.
+inline void check_certain(scale_rule const& rule, catalog_entry const& tensor,
+                          catalog_entry const& scales, block_form const& form,
+                          quantisation_facts const& said) {
+    for (std::size_t axis = 0; axis < form.ndim(); ++axis) {
+        index_t const block = form.block[axis], extent = tensor.shape[axis];
+        if (block <= 1 || form.count_of(axis) == 0)
             continue;
-        }
-        if (rule->role != scale_role::factor || !scales.key.empty())
-            fail(errc::unsupported, "'", tensor.key, "' cannot be dequantized: '", entry->key,
-                 "' belongs to it", scales.key.empty() ? "" : " beside '" + scales.key + "'",
-                 ", a scheme that is not supported yet; supported are 8-bit values times one scale "
-                 "for each block");
-        scales.key = entry->key;
-        auto form = form_by_rule(*rule, tensor.shape, entry->shape, said);
-        check_one_scale(tensor, *entry, form);
-        scales.form = *std::move(form);
+        index_t const count = extent / block + (extent % block != 0);
+        auto const likely =
+            said.blocks.empty()
+                ? vector<index_t>(rule.block > 0 ? 1 : 0, rule.block)
+                : likely_blocks({.tensor = {}, .scales = {}}, axis, form.ndim(), said);
+        bool const is_only =
+            !is_block(block - 1, extent, count) && !is_block(block + 1, extent, count);
+        bool const is_power = extent % count == 0 && extent / count == block &&
+                              std::has_single_bit(static_cast<std::uint64_t>(block));
+        bool const is_said = std::ranges::find(likely, block) != likely.end();
+        if (is_said || is_power || (said.blocks.empty() && is_only))
+            continue;
+        fail(errc::shape_mismatch, "'", tensor.key, "' of shape ", tensor.shape,
+             " cannot be dequantized: its scales '", scales.key, "' of shape ", scales.shape,
+             said.blocks.empty()
+                 ? words(" fit blocks of ", block, " along axis ", axis,
+                         ", but also others; name them in weight_block_size of "
+                         "quantization_config, in the config.json beside the source")
+                 : words(" do not fit the blocks of ", said.blocks.front(),
+                         " that the config.json beside the source names"));
     }
+}
+
+/// Whether a name suggests that a tensor holds scales or zero points.
+inline bool is_called_scales(std::string_view name) {
+    std::string lower(name);
+    std::ranges::transform(lower, lower.begin(), to_lower);
+    return std::ranges::any_of(
+        std::initializer_list<std::string_view>{"scale", "scaling", "amax", "absmax", "zero"},
+        [&](std::string_view word) { return lower.find(word) != lower.npos; });
+}
+
+/// Whether a tensor may be scales or zero points that follow no convention.
+inline bool may_be_unknown_scales(std::string_view name, catalog_entry const& entry,
+                                  catalog const& source) {
+    return name.find_first_of("./") == name.npos &&
+           (is_called_scales(name) || name.ends_with("_zp") || name.find("offset") != name.npos) &&
+           pattern_of_scales(entry.key, source).empty();
+}
+
+/// A tensor beside a quantised tensor that may change its values, but follows no convention; null
+/// if there is none.
+inline catalog_entry const* unknown_companion(catalog_entry const& tensor, catalog const& source) {
+    constexpr std::ptrdiff_t most = 64; // in a module; of a larger one, only names that begin alike
+    std::string_view const key = tensor.key;
+    std::string_view const module = key.substr(0, key.find_last_of("./") + 1);
+    auto const beginning_with = [&](std::string_view prefix) {
+        auto const first = std::ranges::lower_bound(source, prefix, {}, &catalog_entry::key);
+        return std::ranges::subrange(
+            first, std::find_if(first, source.end(),
+                                [&](auto const& entry) { return !entry.key.starts_with(prefix); }));
+    };
+    auto beside = beginning_with(module);
+    if (module.empty() || std::ranges::ssize(beside) > most)
+        beside = beginning_with(key);
+    for (catalog_entry const& entry : beside) {
+        std::string_view const name = std::string_view(entry.key).substr(module.size());
+        if (&entry == &tensor || !may_be_unknown_scales(name, entry, source))
+            continue;
+        bool const is_of_another = !entry.key.starts_with(key) &&
+                                   std::ranges::any_of(beside, [&](catalog_entry const& other) {
+                                       return &other != &entry && entry.key.starts_with(other.key);
+                                   });
+        if (!is_of_another)
+            return &entry;
+    }
+    return nullptr;
+}
+
+RESHARD_DECL std::optional<tensor_scales> scales_to_dequantize(catalog_entry const& tensor,
+                                                               catalog const& source) {
+    tensor_scales scales;
+    auto const companions = companions_in(source, tensor.key);
+    if (companions.empty() && !is_floating(tensor.dtype))
+        return std::nullopt;
+    for (auto const& [rule, entry] : companions) {
+        switch (rule->role) {
+        case scale_role::no_use: scales.no_use.push_back(entry->key); break;
+        case scale_role::factor: {
+            if (!scales.key.empty())
+                refuse_scheme(tensor, *entry, scales.key);
+            scales.key = entry->key;
+            auto form =
+                is_one_number(*entry)
+                    ? std::optional(block_form{index_vector::filled(tensor.shape.size(), 0)})
+                    : form_by_rule(*rule, tensor.shape, entry->shape, source.quantised);
+            check_one_scale(tensor, *entry, form);
+            check_certain(*rule, tensor, *entry, *form, source.quantised);
+            scales.form = *std::move(form);
+            scales.packing = packing_of(tensor, *entry, rule->tensor == "_blocks");
+            break;
+        }
+        case scale_role::of_scales:
+        case scale_role::divisor:
+            if (!scales.of_scales.empty() || !is_one_number(*entry) || !is_floating(entry->dtype))
+                refuse_scheme(tensor, *entry, scales.key);
+            scales.of_scales = entry->key;
+            scales.divides = rule->role == scale_role::divisor;
+            break;
+        default: refuse_scheme(tensor, *entry, scales.key);
+        }
+    }
+    if (catalog_entry const* const other = unknown_companion(tensor, source))
+        refuse_scheme(tensor, *other, scales.key);
     if (scales.key.empty())
         fail(errc::unknown_key, "'", tensor.key, "' is ", tensor.dtype,
              " and cannot be dequantized: the source has no scales for it, such as '", tensor.key,
              "_scale_inv' or '", tensor.key, "_scale'");
     return scales;
+}
+
+RESHARD_DECL vector<relation> relations_of(std::string const& tensor, tensor_scales const& scales) {
+    vector<relation> relations{{relation::kind::dequantize, tensor, scales.key, scales.form.block}};
+    if (!scales.of_scales.empty())
+        relations.push_back({scales.divides ? relation::kind::divide : relation::kind::multiply,
+                             scales.key, scales.of_scales});
+    return relations;
+}
+
+RESHARD_DECL expression dequantized(expression const& tensor, value_packing packing,
+                                    data_type dtype) {
+    if (packing == value_packing::none)
+        return dequantized(tensor, dtype);
+    index_vector alone = tensor.shape, result;
+    std::size_t const last = tensor.ndim() - 1;
+    alone.push_back(1);
+    bool const has_groups = packing == value_packing::groups && last > 0;
+    for (std::size_t axis = 0; axis < last - has_groups; ++axis)
+        result.push_back(tensor.shape[axis]);
+    result.push_back(tensor.shape[last] * 2 * (has_groups ? tensor.shape[last - 1] : 1));
+    return reshape(concat({reshape(dequantized(tensor, dtype, 1), alone),
+                           reshape(dequantized(tensor, dtype, 2), alone)},
+                          last + 1),
+                   result);
 }
 
 /// The numbers, in a layout, of a quantised tensor and its scales.

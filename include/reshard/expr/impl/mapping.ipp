@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_set>
 
 namespace reshard::detail {
 
@@ -70,10 +71,7 @@ RESHARD_DECL mapping::mapping(catalog const& source) {
 
 RESHARD_DECL expression mapping::source(std::string_view key, index_vector const& shape,
                                         data_type dtype) {
-    for (; placed_ < sources_.size(); ++placed_)
-        source_places_.append(sources_.key(placed_), placed_);
-    auto const key_at = [this](detail::key_id i) { return sources_.key(i); };
-    if (auto const position = source_places_.find(key, key_at))
+    if (auto const position = number_of(key))
         return known(*position, shape, dtype);
     sources_.push_back({key, shape, dtype});
     return detail::source_tensor(placed_, shape, dtype);
@@ -87,15 +85,14 @@ RESHARD_DECL expression mapping::source(detail::key_id id) const {
 
 RESHARD_DECL expression mapping::dequantized(std::string_view key, std::string_view scales,
                                              index_vector const& block, data_type dtype) {
-    auto const number_of = [&](std::string_view wanted) {
-        for (detail::key_id id = 0; id < sources_.size(); ++id)
-            if (sources_.key(id) == wanted)
-                return id;
+    auto const id_of = [&](std::string_view wanted) {
+        if (auto const id = number_of(wanted))
+            return *id;
         fail(errc::unknown_key, "'", wanted, "' is not a source of the program",
              detail::did_you_mean_key(wanted, sources_, &detail::mapping_source::key));
     };
-    expression const tensor = source(number_of(key));
-    detail::mapping_source const of = sources_[number_of(scales)];
+    expression const tensor = source(id_of(key));
+    detail::mapping_source const of = sources_[id_of(scales)];
     if (!detail::is_floating(of.dtype) && of.dtype != data_type::u8)
         fail(errc::dtype_mismatch, "the scales '", scales, "' are ", of.dtype,
              ", not floating-point numbers");
@@ -113,9 +110,7 @@ RESHARD_DECL void mapping::relate(detail::relation entry) {
 }
 
 RESHARD_DECL void mapping::forget_relations() {
-    erase_if(relations_, [](detail::relation const& each) {
-        return each.type != detail::relation::kind::dequantize;
-    });
+    erase_if(relations_, [](detail::relation const& each) { return !each.is_of_values(); });
 }
 
 RESHARD_DECL void mapping::fuse(std::string const& key, detail::fused_tensor tensor) {
@@ -147,6 +142,12 @@ RESHARD_DECL bool mapping::operator==(mapping const& other_mapping) const {
            removed_ == other_mapping.removed_ && relations_ == other_mapping.relations_;
 }
 
+RESHARD_DECL std::optional<detail::key_id> mapping::number_of(std::string_view key) {
+    for (; placed_ < sources_.size(); ++placed_)
+        source_places_.append(sources_.key(placed_), placed_);
+    return source_places_.find(key, [this](detail::key_id i) { return sources_.key(i); });
+}
+
 RESHARD_DECL expression mapping::known(detail::key_id i, index_vector const& shape,
                                        data_type dtype) const {
     detail::mapping_source const tensor = sources_[i];
@@ -162,7 +163,7 @@ namespace detail {
 
 RESHARD_DECL void refuse_dequantized(mapping const& program, std::string_view call) {
     for (relation const& related : program.relations())
-        if (related.type == relation::kind::dequantize)
+        if (related.dequantizes())
             fail(errc::unsupported, "'", related.key, "': ", call,
                  " cannot dequantize; use load(), convert() or redistribute() for that");
 }
@@ -172,14 +173,31 @@ RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
         digest_of_all(program.sources(), program.outputs(), program.removed());
     vector<relation> copies; // relations that have an effect
     for (relation const& relation : program.relations())
-        if (relation.is_compared() || relation.type == relation::kind::dequantize)
+        if (relation.is_compared() || relation.is_of_values())
             copies.push_back(relation);
     return copies.empty() ? digest : digest_of_all(digest, copies);
 }
 
+/// The source tensors that have scales.
+using scaled_keys = std::unordered_set<std::string_view>;
+
+/// The reason why `part` cannot multiply elements by scales, or null.
+inline char const* unfit_scales(piece const& part, std::string_view source,
+                                scaled_keys const& scaled) {
+    chain_step const first = part.steps.steps()[0];
+    bool const is_packed = first.operand != 0;
+    if (!scaled.contains(source))
+        return "is dequantized, but has no scales";
+    if (is_packed ? part.stored != data_type::u8 : !may_be_dequantized(part.stored))
+        return "cannot be dequantized";
+    return is_floating(first.dtype) && computing_type(part.stored, first.dtype) == data_type::f32
+               ? nullptr
+               : "cannot be dequantized to that type";
+}
+
 /// The reason why `part` cannot be a piece of `output`, or null.
 inline char const* unfit_piece(piece const& part, expression const& output,
-                               source_list const& sources) {
+                               source_list const& sources, scaled_keys const& scaled) {
     if (!contains(whole(output.shape), part.target_box()))
         return "exceeds the tensor";
     if (result(part.stored, part.steps) != output.dtype)
@@ -194,15 +212,16 @@ inline char const* unfit_piece(piece const& part, expression const& output,
     if (source.shape.size() != part.source_offset.size() ||
         !contains(whole(source.shape), part.source_box()))
         return "exceeds its source";
-    return nullptr;
+    return part.steps.dequantizes() ? unfit_scales(part, source.key, scaled) : nullptr;
 }
 
 /// \throws error with errc::bad_layout unless the pieces cover each element of the tensor once, and
 ///         stay within its bounds
-inline void check_pieces_of(mapping_output const& output, source_list const& sources) {
+inline void check_pieces_of(mapping_output const& output, source_list const& sources,
+                            scaled_keys const& scaled) {
     piece_list const& pieces = output.value.pieces;
     for (std::size_t i = 0; i < pieces.size(); ++i)
-        if (char const* const fault = unfit_piece(pieces[i], output.value, sources))
+        if (char const* const fault = unfit_piece(pieces[i], output.value, sources, scaled))
             fail(errc::bad_layout, "it has a piece ", pieces.target_box(i), " of '", output.key,
                  "' that ", fault);
     if (auto const fault =
@@ -222,8 +241,12 @@ RESHARD_DECL void validate(mapping const& program) {
     detail::sort_by(keys, std::less<>());
     if (auto const twice = std::adjacent_find(keys.begin(), keys.end()); twice != keys.end())
         fail(errc::bad_layout, "it has the source '", *twice, "' twice");
+    detail::scaled_keys scaled;
+    for (detail::relation const& related : program.relations())
+        if (related.dequantizes())
+            scaled.insert(related.key);
     for (mapping_output const& output : program.outputs())
-        detail::check_pieces_of(output, program.sources());
+        detail::check_pieces_of(output, program.sources(), scaled);
 }
 
 RESHARD_DECL mapping identity_mapping(catalog const& source, catalog const* target) {

@@ -35,8 +35,6 @@ public:
 
     bool empty() const { return found_.empty(); }
 
-    vector<found_scales> const& all() const { return found_; }
-
     /// All scales of a tensor.
     vector<found_scales const*> all_of(key_id id) const {
         vector<found_scales const*> scales;

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,15 +17,6 @@
 #include <unordered_set>
 
 namespace reshard::detail {
-
-/// Whether a name suggests that a tensor holds scales or zero points.
-inline bool is_called_scales(std::string_view name) {
-    std::string lower(name);
-    std::ranges::transform(lower, lower.begin(), to_lower);
-    return std::ranges::any_of(
-        std::initializer_list<std::string_view>{"scale", "scaling", "amax", "absmax", "zero"},
-        [&](std::string_view word) { return lower.find(word) != lower.npos; });
-}
 
 /// Whether a tensor is likely to be a weight of few bits; 32-bit tensors may also hold positions.
 inline bool is_likely_quantised(tensor_layout const& tensor) {

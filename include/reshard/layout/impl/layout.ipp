@@ -175,7 +175,9 @@ RESHARD_DECL catalog catalog_of(layout const& layout) {
     }
     for (auto const& [key, result] : layout.fused)
         detail::set_parts(entries, key, result);
-    return catalog(std::move(entries));
+    catalog tensors(std::move(entries));
+    tensors.quantised = layout.quantised;
+    return tensors;
 }
 
 namespace detail {

@@ -185,6 +185,7 @@ struct planned_conversion {
         at_path(source.metadata().path, [&] {
             problem = problem_of(program, source.files_layout(), piece_holders);
             problem.source_names = &source.file_names();
+            check_scales_exist(program, problem);
             reads = make_plan(problem, {holder_set::nobody(), holder_set({me})},
                               {.shared_sources = true});
         });
@@ -309,6 +310,7 @@ inline std::uint64_t put_converted(written_files& writer, checkpoint const& sour
         },
         [&](std::uint64_t bytes) { count.add(bytes); });
     reader.check_unchanged();
+    scales.check_unchanged();
     return reader.bytes_read() + scales.bytes_read();
 }
 

@@ -181,6 +181,11 @@ inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_ten
     work.problem.source_names = &source.file_names();
     work.whole =
         make_plan(work.problem, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
+    if (dequantizes(work.program) && united(source))
+        fail(errc::unsupported,
+             "a program cannot dequantize a checkpoint whose files are on several "
+             "machines; copy the files to one of them, or convert it first");
+    check_scales_exist(work.program, work.problem);
     if (dequantizes(work.program))
         work.scales = std::make_unique<stored_scales>(source, work.program, options.verify);
     work.targets.add(want.tensors, work.wanted, me);
@@ -277,6 +282,8 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
         if (is_zeros(t))
             run_locally(bound_by(*stage.work, source), t);
     read_windows(world, *stage.reads, reads, options);
+    if (auto const& scales = stage.work->scales)
+        agree_on(world, [&] { scales->check_unchanged(); });
     return std::move(stage.work->verdict);
 }
 

@@ -225,61 +225,6 @@ RESHARD_DECL void stored_tensor::check_copy(std::size_t i, std::uint32_t other,
              file(first));
 }
 
-RESHARD_DECL stored_scales::stored_scales(checkpoint const& source, mapping const& program,
-                                          bool verify)
-    : source_(source), sources_(dequantized_sources(program)), reader_(source, verify) {}
-
-RESHARD_DECL void stored_scales::trim() {
-    if (bytes_ <= most_bytes)
-        return;
-    by_shard_.clear();
-    values_.clear();
-    bytes_ = 0;
-}
-
-RESHARD_DECL scale_values const& stored_scales::values(std::uint32_t tensor) {
-    auto const [position, is_new] = values_.try_emplace(tensor);
-    scale_values& scales = position->second;
-    if (!is_new)
-        return scales;
-    stored_tensor const stored(source_, tensor);
-    stored.check_cover();
-    data_type const dtype = stored.tensor().dtype;
-    scales.region = whole(stored.shape());
-    vector<std::byte> bytes(
-        static_cast<std::size_t>(byte_count(element_count(stored.shape()), dtype)));
-    index_vector const dense = row_major_strides(stored.shape());
-    vector<stored_loop> loops;
-    for (std::size_t i = 0; i < stored.boxes().size(); ++i)
-        for_each_block(stored.boxes()[i], stored.cycles(i), [&](box const& block) {
-            memory_place const at = stored.place(i, block.offset);
-            index_t const first = ravel_index(block.offset, stored.shape());
-            loops.push_back(
-                {stored.stored_at(i),
-                 {block.shape, at.offset, strides_in_block(at.strides, block.ndim()), first, dense},
-                 {dtype, {}},
-                 bytes.data()});
-        });
-    run(reader_, std::move(loops));
-    scales.assign(bytes.data(), dtype);
-    bytes_ += scales.values.size() * sizeof(float);
-    return scales;
-}
-
-RESHARD_DECL element_scales const& stored_scales::of(bound_plan const& bound, transfer const& t) {
-    auto const match = by_shard_.find({t.source_key, t.source_shard});
-    if (match != by_shard_.end())
-        return match->second;
-    source_side const& side = bound.problem.sources[t.source_key];
-    dequantized_source const& from = sources_.at(t.source_key);
-    return by_shard_
-        .emplace(std::pair(t.source_key, t.source_shard),
-                 scales_in_shard(from, values(bound.problem.sources[from.scales].tensor),
-                                 side.shards, t.source_shard,
-                                 bound.sources.at(side.tensor, t.source_shard).strides))
-        .first->second;
-}
-
 /// Calls `take(i, j, cut)` for the common elements of box `i` of `a` and box `j` of `b`.
 inline void for_each_common(stored_tensor const& a, stored_tensor const& b, auto&& take) {
     index_vector const none = index_vector::filled(a.shape().size(), 0);
@@ -330,7 +275,7 @@ RESHARD_DECL vector<std::size_t> tensors_used(plan_problem const& work, mapping 
                 use(work.sources[source].key);
         }
     for (relation const& related : program.relations())
-        if (related.type == relation::kind::dequantize)
+        if (related.is_of_values())
             use(related.companion);
     vector<std::size_t> used;
     for (std::size_t i = 0; i < is_used.size(); ++i)

@@ -161,44 +161,57 @@ inline std::size_t end_of_string(std::string_view json, std::size_t i) {
     return i + 1;
 }
 
-/// The text of a JSON object without one of its members; std::nullopt if it does not have the
-/// member.
+/// The text of a JSON object without the members of that name, in it and in objects within it;
+/// std::nullopt if there are none.
 ///
 /// \pre `json` is valid
-inline std::optional<std::string> without_member(std::string const& json, std::string_view name) {
+inline std::optional<std::string> without_members(std::string json, std::string_view name) {
     constexpr auto blanks = " \t\r\n";
     std::string const key = '"' + std::string(name) + '"';
-    std::size_t before = 0; ///< the brace or comma before the current member
-    bool is_member = false;
-    for (std::size_t i = 0, depth = 0; i < json.size(); ++i) {
-        bool const is_separator = depth == 1 && (json[i] == ',' || json[i] == '}');
-        if (is_separator && is_member) {
-            bool const is_last = json[i] == '}';
-            std::size_t const end = is_last ? json.find_last_not_of(blanks, i - 1) + 1 : i;
-            bool const keeps_brace = json[before] == '{' || !is_last;
-            return json.substr(0, before + keeps_brace) + json.substr(end + !is_last);
+    bool has_one = false;
+    vector<std::size_t> before; ///< for each open object or array: its begin, or the last comma
+    for (std::size_t i = 0, member = 0; i < json.size(); ++i) { // `member`: depth of the member
+        bool const is_end = json[i] == '}' || json[i] == ']';
+        if (member == before.size() && member > 0 && (json[i] == ',' || is_end)) {
+            std::size_t const end = is_end ? json.find_last_not_of(blanks, i - 1) + 1 : i + 1;
+            std::size_t const begin = before.back() + (json[before.back()] != ',' || !is_end);
+            json.erase(begin, end - begin);
+            i = begin - 1; // continues behind what was erased
+            member = 0;
+            has_one = true;
+            continue;
         }
         if (json[i] == '"') {
             std::size_t const end = end_of_string(json, i);
-            is_member = is_member || (depth == 1 && json.compare(i, end - i, key) == 0 &&
-                                      json[json.find_first_not_of(blanks, end)] == ':');
+            if (member == 0 && json.compare(i, end - i, key) == 0 &&
+                json[json.find_first_not_of(blanks, end)] == ':')
+                member = before.size();
             i = end - 1;
         } else if (json[i] == '{' || json[i] == '[') {
-            before = depth++ == 0 ? i : before;
-        } else if (json[i] == '}' || json[i] == ']') {
-            --depth;
-        } else if (is_separator) {
-            before = i;
+            before.push_back(i);
+        } else if (is_end) {
+            before.pop_back();
+        } else if (json[i] == ',') {
+            before.back() = i;
         }
     }
-    return std::nullopt;
+    return has_one ? std::optional(std::move(json)) : std::nullopt;
 }
 
 /// The key of an output that still has quantised values; empty if there is none.
-inline std::string quantised_output(mapping const& program) {
-    for (mapping_output const& output : program.outputs())
-        if (bits(output.value.dtype) <= 8 && may_be_quantised(output.value.dtype) && !output.added)
-            return output.key;
+inline std::string quantised_output(checkpoint const& source, mapping const& program) {
+    catalog const stored = catalog_of(source);
+    for (mapping_output const& output : program.outputs()) {
+        piece_list const& pieces = output.value.pieces;
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+            key_id const id = pieces.source(i);
+            if (id == zero_source || pieces.dequantizes(i))
+                continue;
+            catalog_entry const* const entry = stored.find(std::string(program.sources().key(id)));
+            if (entry && may_be_quantised(entry->dtype) && has_scales(*entry, stored))
+                return output.key;
+        }
+    }
     return {};
 }
 
@@ -208,7 +221,7 @@ inline void describe_values(tied_names& names, checkpoint const& source, mapping
                             convert_options const& options) {
     if (!dequantizes(program) || !options.carry)
         return;
-    std::string const quantised = quantised_output(program);
+    std::string const quantised = quantised_output(source, program);
     auto const note = [&](std::string_view subject, std::string_view gone) {
         names.notes.push_back(quantised.empty()
                                   ? words(subject, gone, ", because the model is dequantized")
@@ -218,7 +231,7 @@ inline void describe_values(tied_names& names, checkpoint const& source, mapping
     };
     std::optional<std::string> text = names.config ? names.config : carried_config(source, options);
     for (std::string_view const name : {"quantization_config", "compression_config"})
-        if (auto changed = text ? without_member(*text, name) : std::nullopt;
+        if (auto changed = text ? without_members(*text, name) : std::nullopt;
             changed && note(words(hf_config_name, ": ", name), " is removed"))
             names.config = text = std::move(changed);
     std::error_code ignored;

@@ -6,6 +6,7 @@
 #include <reshard/storage/window_reads.hpp>
 
 #include <reshard/copy/cut_loop.hpp>
+#include <reshard/storage/stored_tensor.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -127,6 +128,56 @@ RESHARD_DECL void run(chunk_reader& reader, window_reads& reads) {
 RESHARD_DECL void run(chunk_reader& reader, vector<stored_loop> loops) {
     window_reads reads(reader.metadata(), std::move(loops));
     run(reader, reads);
+}
+
+RESHARD_DECL stored_scales::stored_scales(checkpoint const& source, mapping const& program,
+                                          bool verify)
+    : scale_cache(dequantized_sources(program)), source_(source), reader_(source, verify) {}
+
+RESHARD_DECL void stored_scales::trim() {
+    if (bytes_ <= most_bytes)
+        return;
+    clear();
+    values_.clear();
+    bytes_ = 0;
+}
+
+RESHARD_DECL scale_values const& stored_scales::values_of(bound_plan const& bound,
+                                                          dequantized_source const& from) {
+    if (auto const match = values_.find(from.scales); match != values_.end())
+        return match->second;
+    auto const read_source = [&](key_id id) { return read(bound.problem.sources[id].tensor); };
+    scale_values scales = read_source(from.scales);
+    for (key_id const number : {from.factor, from.divisor})
+        if (number != zero_source)
+            scales.multiply(read_source(number), number == from.divisor);
+    bytes_ += scales.values.size() * sizeof(float);
+    return values_.emplace(from.scales, std::move(scales)).first->second;
+}
+
+RESHARD_DECL scale_values stored_scales::read(std::uint32_t tensor) {
+    scale_values scales;
+    stored_tensor const stored(source_, tensor);
+    stored.check_cover();
+    data_type const dtype = stored.tensor().dtype;
+    scales.region = whole(stored.shape());
+    vector<std::byte> bytes(
+        static_cast<std::size_t>(byte_count(element_count(stored.shape()), dtype)));
+    index_vector const dense = row_major_strides(stored.shape());
+    vector<stored_loop> loops;
+    for (std::size_t i = 0; i < stored.boxes().size(); ++i)
+        for_each_block(stored.boxes()[i], stored.cycles(i), [&](box const& block) {
+            memory_place const at = stored.place(i, block.offset);
+            index_t const first = ravel_index(block.offset, stored.shape());
+            loops.push_back(
+                {stored.stored_at(i),
+                 {block.shape, at.offset, strides_in_block(at.strides, block.ndim()), first, dense},
+                 {dtype, {}},
+                 bytes.data()});
+        });
+    run(reader_, std::move(loops));
+    scales.assign(bytes.data(), dtype);
+    return scales;
 }
 
 } // namespace reshard::detail

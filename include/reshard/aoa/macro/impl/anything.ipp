@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 namespace reshard::aoa::detail {
@@ -44,17 +44,25 @@ public:
     }
 
     /// Gives each key of a side to the first statement that matches it, except keys that a
-    /// statement without `**` reads.
+    /// statement without `**` reads. A later statement that reads the result of the same name does
+    /// not read the key.
     void take_keys(bool on_right) {
         catalog const* const keys = on_right ? context_.right : context_.left;
-        std::unordered_set<std::string_view> const read = names_of_others(on_right);
+        auto const read = names_of_others(on_right);
         for (catalog_entry const& entry : *keys) {
             if (is_followed(*keys, entry.key))
                 continue;
-            precedence first = read.contains(entry.key) ? precedence::other : precedence::none;
-            for (anything_statement& open : open_)
-                if (open.on_right == on_right && fits(open, entry.key, first))
-                    first = first == precedence::none ? precedence::earlier : first;
+            auto const reader = read.find(entry.key);
+            precedence first = reader != read.end() ? precedence::other : precedence::none;
+            for (anything_statement& open : open_) {
+                if (open.on_right != on_right)
+                    continue;
+                bool const is_result = first == precedence::other && !on_right &&
+                                       reader->second > open.number && keeps_name(open, entry.key);
+                precedence const by = is_result ? precedence::none : first;
+                if (fits(open, entry.key, by))
+                    first = by == precedence::none ? precedence::earlier : first;
+            }
         }
     }
 
@@ -124,14 +132,26 @@ private:
         return count == 1 ? "once" : std::to_string(count) + " times";
     }
 
-    /// The names on a side of the statements without `**`.
-    std::unordered_set<std::string_view> names_of_others(bool on_right) const {
-        std::unordered_set<std::string_view> names;
-        for (statement const& each : statements_)
-            for (name const& name : on_right ? context_.code.right(each) : context_.code.left(each))
+    /// The names on a side of the statements without `**`, and the first statement that has each.
+    std::unordered_map<std::string_view, std::size_t> names_of_others(bool on_right) const {
+        std::unordered_map<std::string_view, std::size_t> names;
+        for (std::size_t i = 0; i < statements_.size(); ++i)
+            for (name const& name : on_right ? context_.code.right(statements_[i])
+                                             : context_.code.left(statements_[i]))
                 if (name.kind == name::kind_type::text)
-                    names.insert(context_.code.text(name));
+                    names.emplace(context_.code.text(name), i);
         return names;
+    }
+
+    /// Whether a statement makes a tensor of the name that it matches.
+    bool keeps_name(anything_statement const& open, std::string_view key) const {
+        statement const& about = statements_[open.number];
+        auto const match = match_name(
+            context_.code.pattern(context_.code.names(about)[open.deciding]), key, false);
+        return match && std::ranges::any_of(context_.code.right(about), [&](name const& result) {
+                   return result.kind == name::kind_type::pattern &&
+                          fill_name(context_.code.pattern(result), *match, true) == key;
+               });
     }
 
     /// Whether a key is a state that follows its parameter.
