@@ -95,7 +95,7 @@ public:
     /// Returns how a value's elements are packed; std::nullopt if they are not quantised.
     using unpacker = std::function<std::optional<value_packing>(expression const&)>;
 
-    /// Sets how quantised values are found.
+    /// Sets the function that says how values are packed.
     void unpack(unpacker packing_of) { packing_of_ = std::move(packing_of); }
 
     /// Runs the statement, and returns its results.
@@ -145,8 +145,8 @@ private:
     /// the `dtype` after them, or to the type before them.
     void compute(vector<attribute> const& list, std::size_t i);
 
-    /// Multiplies quantised values by their scales, and rounds once: to the `dtype` that follows, or
-    /// to bfloat16. Other values do not change.
+    /// Multiplies quantised values by their scales, and rounds once: to the `dtype` that follows,
+    /// or to bfloat16. Other values do not change.
     void dequantize(vector<attribute> const& list, std::size_t i);
 
     /// Applies `src_dtype` and `dst_dtype`, which occur together in this order. `src_dtype` is for

@@ -19,8 +19,8 @@ namespace reshard::detail {
 
 struct conversion_kernels;
 
-/// The scales of the elements of a shard, by the positions of the elements in memory. So a loop over
-/// any of the elements finds their scales, in any order.
+/// The scales of the elements of a shard, by the positions of the elements in memory. So a loop
+/// over any of the elements finds their scales, in any order.
 ///
 /// \par Units positions and strides in elements
 struct element_scales {

@@ -17,8 +17,8 @@
 
 namespace reshard::detail {
 
-/// One pass over a block: a cast, or arithmetic in f32 or f64. `fast` is a function in registers or a
-/// loop that compilers vectorise, or null; arithmetic has none.
+/// One pass over a block: a cast, or arithmetic in f32 or f64. `fast` is a function in registers or
+/// a loop that compilers vectorise, or null; arithmetic has none.
 struct conversion_step {
     data_type source;
     data_type target;

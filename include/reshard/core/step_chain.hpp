@@ -108,8 +108,8 @@ struct chain_step {
         none,     ///< only the cast
         multiply, ///< by `operand`
         add,      ///< `operand`
-        /// Multiply by the scale of the element's block; only as the first step. If an element holds
-        /// two values of 4 bits, `operand` is 1 for the lower one and 2 for the upper one.
+        /// Multiply by the scale of the element's block; only as the first step. If an element has
+        /// two values of 4 bits, `operand` is 1 for the lower bits and 2 for the upper bits.
         dequantize,
     };
 
@@ -142,7 +142,8 @@ struct chain_steps {
 /// casts that are lossless.
 ///
 /// A step takes a byte. After a product or a sum, its constant follows: an f32, or an f64 if the
-/// step computes in f64 and an f32 cannot hold it. For packed values, a byte says which 4 bits are meant.
+/// step computes in f64 and an f32 cannot hold it. For packed values, a byte says which 4 bits are
+/// meant.
 struct step_chain {
     std::uint8_t values[15] = {};
     std::uint8_t count = 0; ///< number of bytes

@@ -50,8 +50,8 @@ enum class value_packing : std::uint8_t {
 /// The tensor with each element times its scale. The mapping must relate each source to its scales.
 ///
 /// \param number as `chain_step::operand`
-/// \throws error with errc::dtype_mismatch, or with errc::unsupported for elements that were changed
-///         before; the text follows the tensor's name
+/// \throws error with errc::dtype_mismatch, or with errc::unsupported for elements that were
+///         changed before; the text follows the tensor's name
 constexpr expression dequantized(expression const& tensor, data_type dtype, double number = 0) {
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
         if (!tensor.pieces[i].steps.empty() && tensor.pieces.source(i) != zero_source)

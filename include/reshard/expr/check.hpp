@@ -90,12 +90,12 @@ RESHARD_DECL expression dequantized(expression const& tensor, value_packing pack
 /// Whether a catalog has scales of a tensor, or other tensors that belong to it.
 RESHARD_DECL bool has_scales(catalog_entry const& tensor, catalog const& source);
 
-/// The scales of a quantised tensor, by the names of known conventions; std::nullopt for integers
-/// that have no companions.
+/// The scales of a quantised tensor, by the names of conventions; std::nullopt for integers that
+/// have no companions.
 ///
-/// \throws error with errc::unknown_key if there are none, with errc::unsupported for other schemes,
-///         with errc::shape_mismatch or errc::dtype_mismatch if the scales do not fit, or if the
-///         extents of blocks are not certain
+/// \throws error with errc::unknown_key if there are none, with errc::unsupported for other
+///         schemes, with errc::shape_mismatch or errc::dtype_mismatch if the scales do not fit,
+///         or if the extents of blocks are not certain
 RESHARD_DECL std::optional<tensor_scales> scales_to_dequantize(catalog_entry const& tensor,
                                                                catalog const& source);
 

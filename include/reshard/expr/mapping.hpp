@@ -158,9 +158,7 @@ struct relation {
     constexpr bool divides() const { return type == kind::divide; }
 
     /// Whether the relation is about the values of scales.
-    constexpr bool is_of_values() const {
-        return dequantizes() || type == kind::multiply || divides();
-    }
+    constexpr bool is_of_values() const { return type >= kind::dequantize; }
 
     bool operator==(relation const&) const = default;
 };
@@ -221,12 +219,13 @@ public:
     /// The elements of source tensor `key` times their scales, computed in f32 and rounded once to
     /// `dtype`. Element `i` of source tensor `scales` belongs to the elements of block `i`.
     ///
-    /// \par Shape  `block` has the extent of a block for each axis of `key`, or 0 if all elements of
-    ///             the axis share a scale; the last block along an axis may be smaller
-    /// \throws     error with errc::unknown_key if a source is not known, with errc::dtype_mismatch
-    ///             for other data types than floats and integers of 8 bits and scales of floats, with
-    ///             errc::shape_mismatch for another number of axes. A call with the program throws
-    ///             an error with errc::bad_layout unless there is one scale for each block
+    /// \par Shape  `block` has the extent of a block for each axis of `key`, or 0 if all elements
+    ///             of the axis share a scale; the last block along an axis may be smaller
+    /// \throws     error with errc::unknown_key for a key that is not a source, with
+    ///             errc::dtype_mismatch for other data types than floats and integers of 8 bits and
+    ///             scales of floats, with errc::shape_mismatch for another number of axes. A call
+    ///             with the program throws an error with errc::bad_layout unless there is one scale
+    ///             for each block
     /// \par Source the attribute `dequantize` of AOA here; PaddlePaddle's LoadTransform
     expression dequantized(std::string_view key, std::string_view scales, index_vector const& block,
                            data_type dtype = data_type::bf16);

@@ -362,7 +362,7 @@ private:
 
     /// How the elements of a value are packed; std::nullopt if they are not quantised.
     ///
-    /// \throws error with errc::unsupported if the value is made of different tensors
+    /// \throws error with errc::unsupported if its tensors are packed in different ways
     std::optional<value_packing> packing_of(expression const& value) const {
         if (value.pieces.size() == 0) // no elements
             return may_be_dequantized(value.dtype) ? std::optional(value_packing::none)
@@ -377,8 +377,8 @@ private:
             bool const is_same = (match == end) == (first == end) &&
                                  (match == end || match->second.packing == first->second.packing);
             if (others++ > 0 && !is_same)
-                fail(errc::unsupported, "it is made of '", in_.source.entry(id).key,
-                     "' and tensors that are quantised in another way; dequantize them first");
+                fail(errc::unsupported, "it has elements of '", in_.source.entry(id).key,
+                     "' and of tensors that are quantised in another way; dequantize them first");
             first = match;
         }
         return first == end ? std::nullopt : std::optional(first->second.packing);

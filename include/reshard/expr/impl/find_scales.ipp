@@ -370,8 +370,8 @@ inline value_packing packing_of(catalog_entry const& tensor, catalog_entry const
 
 inline bool is_one_number(catalog_entry const& scales) { return element_count(scales.shape) == 1; }
 
-/// Refuses blocks whose extents are a guess: several extents give this number of scales, and neither
-/// the configuration nor the convention names one of them.
+/// Refuses blocks whose extents are a guess: several extents give this number of scales, and
+/// neither the configuration nor the convention names one of them.
 inline void check_certain(scale_rule const& rule, catalog_entry const& tensor,
                           catalog_entry const& scales, block_form const& form,
                           quantisation_facts const& said) {
@@ -491,10 +491,10 @@ RESHARD_DECL std::optional<tensor_scales> scales_to_dequantize(catalog_entry con
 }
 
 RESHARD_DECL vector<relation> relations_of(std::string const& tensor, tensor_scales const& scales) {
-    vector<relation> relations{{relation::kind::dequantize, tensor, scales.key, scales.form.block}};
+    using enum relation::kind;
+    vector<relation> relations{{dequantize, tensor, scales.key, scales.form.block}};
     if (!scales.of_scales.empty())
-        relations.push_back({scales.divides ? relation::kind::divide : relation::kind::multiply,
-                             scales.key, scales.of_scales});
+        relations.push_back({scales.divides ? divide : multiply, scales.key, scales.of_scales});
     return relations;
 }
 

@@ -192,13 +192,15 @@ RESHARD_DECL vector<loss> losses_of(mapping const& map, vector<source_usage> con
 RESHARD_DECL std::string describe(loss const& loss, mapping_source const& source) {
     if (loss.type == loss::kind::removed)
         return "is removed";
-    if (loss.type == loss::kind::rounded &&
-        loss.step->computes == chain_step::operation::dequantize)
-        return words("is multiplied by its scales on the way, and rounded to ", loss.step->dtype);
-    if (loss.type == loss::kind::rounded && loss.step->computes != chain_step::operation::none)
-        return words("is computed on the way, and rounded to ", loss.step->dtype);
     if (loss.type == loss::kind::rounded)
-        return words("is rounded on the way from ", source.dtype, " to ", loss.step->dtype);
+        switch (loss.step->computes) {
+        case chain_step::operation::none:
+            return words("is rounded on the way from ", source.dtype, " to ", loss.step->dtype);
+        case chain_step::operation::dequantize:
+            return words("is multiplied by its scales on the way, and rounded to ",
+                         loss.step->dtype);
+        default: return words("is computed on the way, and rounded to ", loss.step->dtype);
+        }
     if (loss.boxes.size() == 1 && loss.boxes[0] == whole(source.shape))
         return "is not used by any target";
     return words("has elements that no target uses: ", boxes_text(loss), " of ", source.shape);

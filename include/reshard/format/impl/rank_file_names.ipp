@@ -40,13 +40,13 @@ public:
         check_axes();
     }
 
-    struct found {
+    struct file_match {
         std::map<std::string, index_t> numbers;
         std::string key;
     };
 
-    std::optional<found> match(std::string_view name) const {
-        found result;
+    std::optional<file_match> match(std::string_view name) const {
+        file_match result;
         return match_from(0, name, result) ? std::optional(std::move(result)) : std::nullopt;
     }
 
@@ -153,7 +153,7 @@ private:
         return std::string(number.width - std::min(number.width, digits.size()), '0') + digits;
     }
 
-    bool match_from(std::size_t index, std::string_view remainder, found& result) const {
+    bool match_from(std::size_t index, std::string_view remainder, file_match& result) const {
         if (index == steps_.size())
             return remainder.empty();
         step const& next = steps_[index];
@@ -166,7 +166,7 @@ private:
         }
     }
 
-    bool match_number(std::size_t index, std::string_view remainder, found& result) const {
+    bool match_number(std::size_t index, std::string_view remainder, file_match& result) const {
         step const& next = steps_[index];
         std::size_t const most =
             std::min(remainder.find_first_not_of("0123456789"), remainder.size());
@@ -187,7 +187,7 @@ private:
         return false;
     }
 
-    bool match_wildcard(std::size_t index, std::string_view remainder, found& result) const {
+    bool match_wildcard(std::size_t index, std::string_view remainder, file_match& result) const {
         bool const is_key = steps_[index].type == kind::key;
         std::string const before = result.key;
         for (std::size_t length = is_key ? 1 : 0; length <= remainder.size(); ++length) {
@@ -297,7 +297,7 @@ private:
              "); correct its mesh, or move the file away");
     }
 
-    holder_t rank_of(file_pattern::found const& match, std::string const& name) const {
+    holder_t rank_of(file_pattern::file_match const& match, std::string const& name) const {
         index_vector coordinates = ranks().coordinates_of(0);
         auto const rank = match.numbers.find("rank");
         if (rank != match.numbers.end()) {
