@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -32,14 +33,18 @@ using namespace reshard::detail;
 using reshard::data_type;
 using reshard::index_t;
 
-/// A row-major matrix that is cast, transposed, or both; perhaps 1 is added on the way.
+/// A row-major matrix that is cast, transposed, or both. Perhaps 1 is added on the way, or each
+/// element is multiplied by the scale of its block.
 struct kernel_case {
     data_type from;
     data_type to;
     bool transposes;
     bool adds_one = false;
+    index_t block = 0; ///< the rows and columns of a block; 0: there are no scales
 
     step_chain chain() const {
+        if (block > 0)
+            return then({}, from, chain_step{to, chain_step::operation::dequantize});
         if (adds_one)
             return then({}, from, chain_step{to, chain_step::operation::add, 1});
         return then({}, from, to);
@@ -48,7 +53,9 @@ struct kernel_case {
     std::string name() const {
         std::string const words = std::string(reshard::code(from)) +
                                   (from == to ? "" : " to " + std::string(reshard::code(to)));
-        return words + (adds_one ? " plus 1" : "") + (transposes ? ", transposed" : "");
+        return words + (adds_one ? " plus 1" : "") +
+               (block > 0 ? " times scales of " + std::to_string(block) : "") +
+               (transposes ? ", transposed" : "");
     }
 };
 
@@ -71,6 +78,8 @@ std::vector<kernel_case> all_cases() {
         for (auto const& [from, to] :
              {std::pair{bf16, f16}, {bf16, bf16}, {f32, bf16}, {bf16, f32}, {f32, f32}})
             cases.push_back({from, to, false, adds_one});
+    for (index_t const block : {128, 32})
+        cases.push_back({f8_e4m3, bf16, false, false, block});
     return cases;
 }
 
@@ -120,7 +129,10 @@ public:
         reshard::detail::affine_copy copy{{rows_, columns_}, 0, {columns_, 1}, 0, {columns_, 1}};
         if (what_.transposes)
             copy = {{columns_, rows_}, 0, {1, columns_}, 0, {rows_, 1}};
-        ready_ = prepare(copy, casting(what_.from, what_.chain()));
+        element_conversion conversion = casting(what_.from, what_.chain());
+        if (what_.block > 0)
+            add_scales(conversion);
+        ready_ = prepare(copy, conversion);
     }
 
     index_t read_bytes() const { return rows_ * columns_ * element_bytes(what_.from); }
@@ -147,8 +159,8 @@ public:
         bool right = true;
         for (index_t i = 0; i < rows_ * columns_; i += step) {
             index_t const index = what_.transposes ? i % columns_ * rows_ + i / columns_ : i;
-            right &= expected(element(source_.data(), i, what_.from)) ==
-                     element(target_.data(), index, what_.to);
+            right &= is_equal(expected(element(source_.data(), i, what_.from), i),
+                              element(target_.data(), index, what_.to));
         }
         return right;
     }
@@ -161,13 +173,41 @@ private:
         return bits;
     }
 
-    std::uint64_t expected(std::uint64_t bits) const {
+    void add_scales(element_conversion& conversion) {
+        index_t const each_row = columns_ / what_.block;
+        values_.resize(static_cast<std::size_t>((rows_ / what_.block + 1) * each_row));
+        for (std::size_t i = 0; i < values_.size(); ++i)
+            values_[i] = 1 + static_cast<float>(i % 7) / 8;
+        scales_.memory = {{columns_, rows_, 0, 1}, {1, columns_, 1, 1}};
+        scales_.axes = {{0, what_.block, each_row}, {0, what_.block, 1}};
+        scales_.values = values_.data();
+        conversion.scales = &scales_;
+        conversion.first = reinterpret_cast<std::uintptr_t>(source_.data());
+    }
+
+    /// The exact conversion of element number `i`.
+    std::uint64_t expected(std::uint64_t bits, index_t i) const {
         using enum data_type;
-        if (!what_.adds_one)
+        if (!what_.adds_one && what_.block == 0)
             return what_.from == what_.to ? bits : reshard::convert(what_.from, what_.to, bits);
-        auto const wide = static_cast<std::uint32_t>(reshard::convert(what_.from, f32, bits));
-        return reshard::convert(f32, what_.to,
-                                std::bit_cast<std::uint32_t>(std::bit_cast<float>(wide) + 1));
+        auto const wide = std::bit_cast<float>(
+            static_cast<std::uint32_t>(reshard::convert(what_.from, f32, bits)));
+        index_t const block = std::max<index_t>(what_.block, 1);
+        float const result =
+            what_.adds_one
+                ? wide + 1
+                : wide * values_[static_cast<std::size_t>(
+                             i / columns_ / block * (columns_ / block) + i % columns_ / block)];
+        return reshard::convert(f32, what_.to, std::bit_cast<std::uint32_t>(result));
+    }
+
+    /// Equal bits; a product with NaN may be any NaN.
+    bool is_equal(std::uint64_t a, std::uint64_t b) const {
+        auto const as_float = [&](std::uint64_t bits) {
+            return std::bit_cast<float>(
+                static_cast<std::uint32_t>(reshard::convert(what_.to, data_type::f32, bits)));
+        };
+        return a == b || (what_.block > 0 && std::isnan(as_float(a)) && std::isnan(as_float(b)));
     }
 
     kernel_case what_;
@@ -176,6 +216,8 @@ private:
     buffer source_;
     buffer target_;
     buffer plain_; ///< the target of memcpy
+    std::vector<float> values_;
+    element_scales scales_;
     reshard::detail::prepared_copy ready_;
 };
 

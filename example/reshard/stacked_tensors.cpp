@@ -256,10 +256,10 @@ std::string dequantized(catalog const& source) {
         else if (!detail::is_floating(entry.dtype))
             continue; // a float without scales is refused when the program runs
         auto const packing = scales ? scales->packing : detail::value_packing::none;
-        std::string key = entry.key;
-        for (std::string_view const ending : {"_packed", "_blocks"})
-            if (packing != detail::value_packing::none && key.ends_with(ending))
-                key.resize(key.size() - ending.size());
+        bool const loses_ending =
+            packing != detail::value_packing::none &&
+            (entry.key.ends_with("_packed") || entry.key.ends_with("_blocks"));
+        std::string const key = entry.key.substr(0, entry.key.size() - (loses_ending ? 7 : 0));
         bool const has_experts =
             packing == detail::value_packing::groups && entry.shape.size() == 4;
         text += quoted(entry.key) + " -> " + quoted(key) + ", dequantize" +
