@@ -41,7 +41,7 @@ held columns() {
                  whole_of("scalar", data_type::f64, {})});
 }
 
-void change(held& tensors) { tensors.cleared(); }
+void clear(held& tensors) { tensors.cleared(); }
 
 /// Loads a checkpoint into the tensors, and returns the errors.
 std::string wrong_in(std::filesystem::path const& path, held& tensors) {
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(tensors_may_change_as_soon_as_it_returns) {
             auto const path =
                 directory / std::to_string(2 * static_cast<int>(form) + (make == &rows ? 0 : 1));
             auto const done = save_async(world(), tensors.tensors(), path, saver, {.form = form});
-            change(tensors);
+            clear(tensors);
             save_report const report = done.get();
             meet();
             BOOST_TEST(wrong_in(path, tensors) == "");
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(many_saves_queue) {
         async_saver saver;
         for (int i = 0; i < 5; ++i) {
             save_async(world(), tensors.tensors(), directory / std::to_string(i), saver);
-            change(tensors);
+            clear(tensors);
             tensors = rows();
         }
     }

@@ -61,12 +61,10 @@ struct held_shard {
             descriptor.flat =
                 flat_range{share(rows * columns).first,
                            share(rows * columns).first + share(rows * columns).second};
-        if (cut == cut_type::blocks && rows > 2 * rank) {
-            descriptor.region = {{2 * rank, 0}, {rows - 2 * rank, columns}};
-            descriptor.cycles = {{0, 2, 2 * ranks}};
-        } else if (cut == cut_type::blocks || (cut == cut_type::first_rank && rank > 0)) {
-            descriptor.region = {{0, 0}, {0, columns}};
-        }
+        if (cut == cut_type::blocks && ranks > 1)
+            take_blocks(rank, ranks);
+        if (cut == cut_type::first_rank && rank > 0)
+            descriptor.region.shape[0] = 0;
         shape = local_shape(descriptor);
         strides = row_major_strides(shape);
         if (shape.size() == 2)
@@ -77,6 +75,17 @@ struct held_shard {
             std::memcpy(bytes.data() + position * size(), &element,
                         static_cast<std::size_t>(size()));
         });
+    }
+
+    /// Every rank has blocks of 2 rows in turn; the last block may be shorter.
+    void take_blocks(index_t rank, index_t ranks) {
+        index_t const rows = descriptor.global_shape[0], first = 2 * rank, period = 2 * ranks;
+        index_t const blocks = rows > first ? (rows - first + period - 1) / period : 0;
+        index_t const end = blocks == 0 ? 0 : std::min(rows, first + (blocks - 1) * period + 2);
+        descriptor.region.offset[0] = blocks == 0 ? 0 : first;
+        descriptor.region.shape[0] = blocks == 0 ? 0 : end - first;
+        if (blocks > 1)
+            descriptor.cycles = {{0, 2, period}};
     }
 
     index_t size() const { return bits(descriptor.dtype) / 8; }

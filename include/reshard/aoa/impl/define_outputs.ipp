@@ -48,8 +48,9 @@ public:
     }
 
     /// The scales of tensors that the program dequantizes wherever it uses them.
-    std::unordered_set<key_id> useless_scales(vector<std::string> const& keys) const {
-        std::unordered_set<key_id> quantised, scales;
+    std::set<key_id> useless_scales(vector<std::string> const& keys) const {
+        std::unordered_set<key_id> quantised;
+        std::set<key_id> scales;
         for (std::string const& key : keys)
             for_each_source(key, [&](key_id id, bool is_dequantized) {
                 if (!is_dequantized)
@@ -68,7 +69,7 @@ public:
 
     /// Removes outputs, under any names, that are only such scales.
     void erase_scales(vector<std::string>& keys) {
-        std::unordered_set<key_id> scales = useless_scales(keys);
+        std::set<key_id> scales = useless_scales(keys);
         erase_if(keys, [&](std::string const& key) {
             bool has_scales = false, has_others = false;
             for_each_source(key, [&](key_id id, bool) {

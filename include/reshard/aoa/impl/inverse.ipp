@@ -218,10 +218,6 @@ RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_ro
     std::string const& word = step.applied->word;
     if (is_arithmetic(step.applied->word))
         return inverse_arithmetic(step, allow_rounding);
-    if (word == "dequantize")
-        throw statement_error{errc::not_invertible,
-                              "nothing undoes 'dequantize', as the scales are not kept",
-                              step.applied->where};
     if (word == "permute")
         return inverse_permute(step);
     if (word == "dtype" || word == "dst_dtype")

@@ -338,6 +338,23 @@ private:
     vector<std::pair<std::uint32_t, std::uint32_t>> empty_;
 };
 
+/// Adds an error for each statement that dequantizes.
+inline void refuse_dequantized(reversal& result) {
+    program const& code = result.code;
+    for (statement const& statement : code.statements())
+        if (auto const* const word = find_attribute(code.attributes(statement), "dequantize")) {
+            std::string const key = shown_key(code, statement, code.left(statement)[0]);
+            result.findings.push_back(make_finding(
+                code, statement,
+                {errc::not_invertible,
+                 words("'", key,
+                       "' cannot be recovered: nothing undoes 'dequantize', as the scales "
+                       "are not kept"),
+                 word->where, key}));
+            result.first_error = errc::not_invertible;
+        }
+}
+
 } // namespace detail
 
 RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source,
@@ -347,6 +364,8 @@ RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source
         return finding.code == "replaced"; // a separate error follows: nothing recovers the tensor
     });
     reversal result{expanded, std::move(forward.findings), forward.first_error};
+    if (!result.first_error && reshard::detail::dequantizes(forward.map))
+        detail::refuse_dequantized(result);
     if (result.first_error)
         return result;
     result.losses = detail::losses_of(forward.map);
