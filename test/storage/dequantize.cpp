@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_a_configuration_beside_the_files_decide) {
     w.add_to(have);
     s.add_to(have);
     save_options as_huggingface;
-    as_huggingface.writing.format = "huggingface";
+    as_huggingface.form = save_form::huggingface;
     save(world(), have, directory / "a", as_huggingface);
     on_first_rank([&] {
         std::ofstream(directory / "a" / "config.json")
