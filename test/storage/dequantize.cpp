@@ -49,7 +49,7 @@ std::size_t wrong_after_load(checkpoint const& source, full_matrix const& wanted
 
 BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_after_a_load_and_a_conversion) {
     shared_directory const directory;
-    for (std::uint32_t seed = 0; seed < test::trials(40, 8); ++seed) {
+    for (std::uint32_t seed = 0; seed < test::trials(16, 8); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
             call_of_seed const call(seed);
             held_shard const weights = shard("w", call.weights, call.source),
