@@ -7,6 +7,7 @@
 
 #include "support/agreed_error.hpp"
 #include "support/quantised.hpp"
+#include "support/trials.hpp"
 
 #include <reshard/aoa.hpp>
 
@@ -35,7 +36,7 @@ struct dequantize_fixture {
 BOOST_FIXTURE_TEST_SUITE(mpi_dequantize, dequantize_fixture)
 
 BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_in_any_layout) {
-    for (std::uint32_t seed = 0; seed < 150; ++seed) {
+    for (std::uint32_t seed = 0; seed < test::trials(150, 20); ++seed) {
         call_of_seed const call(seed);
         held_shard const weights = shard("w", call.weights, call.source),
                          scales = shard("s", call.scales, call.of_scales),

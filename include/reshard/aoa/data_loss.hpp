@@ -131,7 +131,7 @@ private:
     }
 
     std::uint32_t removal_of(std::string_view key) {
-        if (removals_.empty())
+        if (!std::exchange(has_removals_, true))
             for (std::uint32_t i = 0; i < code_.statements().size(); ++i) {
                 statement const& statement = code_.statements()[i];
                 if (statement.left == 1 && statement.right == 1 &&
@@ -183,6 +183,7 @@ private:
     /// these elements.
     std::unordered_map<key_id, vector<std::pair<std::size_t, box>>> dropped_;
     std::unordered_map<std::string_view, std::uint32_t> removals_;
+    bool has_removals_ = false; ///< whether `removals_` has been filled
     std::map<std::pair<data_type, bool>, std::optional<downstream>> roundings_;
     std::optional<downstream> cuts_;
     std::optional<name_chain> chain_;
