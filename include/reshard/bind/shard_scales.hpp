@@ -73,7 +73,7 @@ public:
     explicit scale_cache(std::map<key_id, dequantized_source> sources)
         : sources_(std::move(sources)) {}
 
-    element_scales const& of(bound_plan const& bound, transfer const& t) override;
+    RESHARD_DECL element_scales const& of(bound_plan const& bound, transfer const& t) override;
 
 protected:
     std::map<key_id, dequantized_source> const& sources() const { return sources_; }
@@ -104,10 +104,11 @@ public:
     /// \par Collective every rank of the group, in the same order
     void prepare(const_state_dict const& have, tensor_preparer const& prepare);
 
-    void fetch() override;
+    RESHARD_DECL void fetch() override;
 
 private:
-    scale_values const& values_of(bound_plan const& bound, dequantized_source const& from) override;
+    RESHARD_DECL scale_values const& values_of(bound_plan const& bound,
+                                               dequantized_source const& from) override;
 
     planned_job const& planned_;
     std::map<key_id, scale_values> values_;             ///< by number of the scales

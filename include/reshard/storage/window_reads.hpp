@@ -161,7 +161,8 @@ public:
 private:
     static constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
-    scale_values const& values_of(bound_plan const& bound, dequantized_source const& from) override;
+    RESHARD_DECL scale_values const& values_of(bound_plan const& bound,
+                                               dequantized_source const& from) override;
 
     /// The scales in tensor number `tensor` of the files.
     scale_values read(std::uint32_t tensor);
