@@ -9,10 +9,11 @@
 #include <string>
 
 /// \file
-/// Makes statements for tensors of a source, such as stacked tensors. Megatron-Core's checkpoints may stack a weight of all
-/// layers, or of all experts of a layer, in one tensor. `decoder.layers.mlp.linear_fc2.weight` has
-/// an axis of layers in front. `mlp.experts.experts.linear_fc2.weight` has an axis of experts,
-/// after the axis of layers if it has both.
+/// Makes statements for quantised tensors and for stacked tensors. Megatron-Core's checkpoints may
+/// stack a weight of all layers, or of all experts of a layer, in one tensor.
+/// `decoder.layers.mlp.linear_fc2.weight` has an axis of layers in front.
+/// `mlp.experts.experts.linear_fc2.weight` has an axis of experts, after the axis of layers if it
+/// has both.
 
 namespace tool {
 

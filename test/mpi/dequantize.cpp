@@ -44,13 +44,9 @@ BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_in_any_layout) 
         full_matrix none = call.wanted;
         none.elements.assign(none.elements.size(), 0);
         held_shard result = shard("w", none, call.target);
-        const_state_dict have;
         state_dict want;
-        weights.add_to(have);
-        scales.add_to(have);
-        number.add_to(have);
         result.add_to(want);
-        redistribute(world, have, want, {.program = call.made()});
+        redistribute(world, state_of({&weights, &scales, &number}), want, {.program = call.made()});
         BOOST_TEST(wrong_in(result, call.wanted) == 0u, "seed " << seed);
     }
 }
@@ -63,19 +59,13 @@ BOOST_AUTO_TEST_CASE(each_run_of_a_job_uses_the_scales_of_that_time) {
     held_shard scales = shard("w_scale_inv", ones, cut_type::columns);
     full_matrix const none{data_type::f32, {4, 4}, std::vector<std::uint64_t>(16)};
     held_shard result = shard("w", none, cut_type::copies);
-    const_state_dict have;
     state_dict want;
-    held.add_to(have);
-    scales.add_to(have);
     result.add_to(want);
     plan_cache kept;
     for (bool const is_kept : {false, true}) {
         scales.bytes = shard("w_scale_inv", ones, cut_type::columns).bytes;
-        const_state_dict now;
-        held.add_to(now);
-        scales.add_to(now);
         job ready = prepare(
-            world, now, want,
+            world, state_of({&held, &scales}), want,
             {.program = aoa::parse("w -> w, dequantize, dtype='float32'\n"), .cache = &kept});
         BOOST_TEST(ready.was_kept() == is_kept);
         run(ready);
@@ -95,9 +85,7 @@ BOOST_AUTO_TEST_CASE(calls_that_cannot_dequantize_refuse_it_on_every_rank) {
     call_of_seed const call(1);
     held_shard const weights = shard("w", call.weights, cut_type::rows),
                      scales = shard("s", call.scales, cut_type::rows);
-    const_state_dict have;
-    weights.add_to(have);
-    scales.add_to(have);
+    const_state_dict const have = state_of({&weights, &scales});
     layout const wanted = layout_of(std::vector<std::vector<shard_descriptor>>(
         static_cast<std::size_t>(world.size()),
         {{"w", call.wanted.dtype, call.wanted.shape, whole(call.wanted.shape), {}}}));

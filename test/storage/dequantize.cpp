@@ -55,12 +55,8 @@ BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_after_a_load_an
             held_shard const weights = shard("w", call.weights, call.source),
                              scales = shard("s", call.scales, call.of_scales),
                              number = shard("n", call.number, call.of_scales);
-            const_state_dict have;
-            weights.add_to(have);
-            scales.add_to(have);
-            number.add_to(have);
             auto const path = directory / std::to_string(seed);
-            save(world(), have, path);
+            save(world(), state_of({&weights, &scales, &number}), path);
             auto const source = open_checkpoint(world(), path);
             BOOST_TEST(
                 wrong_after_load(source, call.wanted, call.target, {.program = call.made()}) == 0u);
@@ -83,12 +79,9 @@ BOOST_AUTO_TEST_CASE(blocks_of_a_configuration_beside_the_files_decide) {
     shared_directory const directory;
     held_shard const w = shard("w", weights, cut_type::rows),
                      s = shard("w_scale_inv", scales, cut_type::rows);
-    const_state_dict have;
-    w.add_to(have);
-    s.add_to(have);
     save_options as_huggingface;
     as_huggingface.form = save_form::huggingface;
-    save(world(), have, directory / "a", as_huggingface);
+    save(world(), state_of({&w, &s}), directory / "a", as_huggingface);
     on_first_rank([&] {
         std::ofstream(directory / "a" / "config.json")
             << R"({"quantization_config": {"quant_method": "fp8", "weight_block_size": [50, 2]}})";
@@ -108,10 +101,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_without_the_scales_is_refused) {
     shared_directory const directory;
     held_shard const weights = shard("w", call.weights, cut_type::rows),
                      other = shard("a", call.number, cut_type::rows);
-    const_state_dict have;
-    weights.add_to(have);
-    other.add_to(have);
-    save(world(), have, directory / "a");
+    save(world(), state_of({&weights, &other}), directory / "a");
     auto const source = open_checkpoint(world(), directory / "a");
     convert_options options;
     options.program = call.made();
@@ -133,9 +123,7 @@ BOOST_AUTO_TEST_CASE(a_save_refuses_to_dequantize) {
     shared_directory const directory;
     held_shard const weights = shard("w", call.weights, cut_type::rows),
                      scales = shard("s", call.scales, cut_type::rows);
-    const_state_dict have;
-    weights.add_to(have);
-    scales.add_to(have);
+    const_state_dict const have = state_of({&weights, &scales});
     save_options options;
     options.program = call.made();
     auto const text = agreed_error(boost::mpi::communicator(),

@@ -110,6 +110,13 @@ struct held_shard {
     }
 };
 
+inline const_state_dict state_of(std::initializer_list<held_shard const*> shards) {
+    const_state_dict state;
+    for (held_shard const* const shard : shards)
+        shard->add_to(state);
+    return state;
+}
+
 /// A random call, equal on every rank.
 struct random_call {
     std::mt19937 random;

@@ -28,9 +28,7 @@ inline bool match_axes(dequantized_source& from, index_vector const& shape) {
         while (next < from.shape.size() && from.shape[next] == 1)
             ++next;
     };
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        index_t const block = from.block[axis];
-        index_t const count = block == 0 ? 1 : shape[axis] / block + (shape[axis] % block != 0);
+    for (index_t const count : scale_counts(shape, {from.block})) {
         from.axis.emplace_back();
         if (count == 1)
             continue;
@@ -148,13 +146,12 @@ RESHARD_DECL void scale_values::multiply(scale_values const& by, bool divides) {
 
 /// The box of scales of a box of elements.
 inline box scales_of_box(dequantized_source const& from, box const& elements) {
-    box region{index_vector::filled(from.shape.size(), 0), from.shape};
+    box const by_axis = scales_of_box(elements, block_form{from.block});
+    box region = whole(from.shape);
     for (std::size_t axis = 0; axis < elements.ndim(); ++axis)
         if (auto const own = from.axis[axis]) {
-            index_t const block = from.block[axis], end = elements.end(axis);
-            index_t const first = elements.offset[axis] / block;
-            region.offset[*own] = first;
-            region.shape[*own] = end / block + (end % block != 0) - first;
+            region.offset[*own] = by_axis.offset[axis];
+            region.shape[*own] = by_axis.shape[axis];
         }
     return region;
 }
