@@ -50,7 +50,7 @@ struct element_scales {
     void fill(index_t position, index_t stride, index_t count, float* result) const;
 
 private:
-    /// The same for the first elements, as many as lie along one axis. Returns their number.
+    /// The same for the first elements that lie along one axis. Returns their number.
     index_t fill_run(index_t position, index_t stride, index_t count, float* result) const;
 };
 

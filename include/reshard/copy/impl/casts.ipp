@@ -24,7 +24,7 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
     static constexpr counted<step / lanes> loaded{};
     static constexpr counted<std::size_t{step * target_size} / width> written{};
 
-    /// Loads a register of f32 from elements that are `Offset` bytes behind `source`.
+    /// Loads a register of f32 from elements that are `Offset` bytes after `source`.
     template <std::size_t Offset>
     RESHARD_INLINE static whole load(Source const& from, unsigned char const* source) {
         if constexpr (scales)

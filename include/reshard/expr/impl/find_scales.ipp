@@ -422,7 +422,7 @@ inline bool may_be_unknown_scales(std::string_view name, catalog_entry const& en
 /// A tensor beside a quantised tensor that may change its values, but follows no convention; null
 /// if there is none.
 inline catalog_entry const* unknown_companion(catalog_entry const& tensor, catalog const& source) {
-    constexpr std::ptrdiff_t most = 64; // in a module; of a larger one, only names that begin alike
+    constexpr std::ptrdiff_t most = 64; // a larger module is searched for `key` alone
     std::string_view const key = tensor.key;
     std::string_view const module = key.substr(0, key.find_last_of("./") + 1);
     auto const beginning_with = [&](std::string_view prefix) {

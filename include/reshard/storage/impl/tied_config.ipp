@@ -176,7 +176,7 @@ inline std::optional<std::string> without_members(std::string json, std::string_
             std::size_t const end = is_end ? json.find_last_not_of(blanks, i - 1) + 1 : i + 1;
             std::size_t const begin = before.back() + (json[before.back()] != ',' || !is_end);
             json.erase(begin, end - begin);
-            i = begin - 1; // continues behind what was erased
+            i = begin - 1; // continues after the erased text
             member = 0;
             has_one = true;
             continue;
