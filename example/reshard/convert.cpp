@@ -190,6 +190,8 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
     checkpoint const source =
         open_checkpoint(world, options.files.source, {.format = options.files.reading});
     std::size_t warnings = say_warnings(world, source);
+    if (std::string const text = schemes_of(source.metadata()); world.rank() == 0 && !text.empty())
+        note(text);
     agree_on(world, [&] {
         warnings += say_taken_apart(source.metadata(), format_to_write(options.to, options.target),
                                     world.rank() == 0);

@@ -145,6 +145,7 @@ checkpoint_metadata without_unread(checkpoint_metadata opened) {
 /// \pre `checkpoint` has no unreadable tensors, here and below
 json::object json_of(checkpoint_metadata const& checkpoint) {
     json::object tensors;
+    auto const& decoded = checkpoint.quantised.decoded;
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
         json::array shards;
         for (detail::checkpoint_shard const& shard : tensor.shards)
@@ -155,6 +156,8 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
         if (auto const alias = checkpoint.aliases.find(tensor.key);
             alias != checkpoint.aliases.end())
             entry["alias_of"] = json_text(alias->second);
+        if (auto const match = detail::find_tensor(decoded, tensor.key); match != decoded.end())
+            entry["stored_as"] = json_text(match->scheme);
         tensors[json_text(tensor.key)] = std::move(entry);
     }
     json::object metadata;
@@ -278,6 +281,12 @@ std::string object_text(checkpoint_metadata const& checkpoint, inspect_options c
     return text;
 }
 
+/// The schemes of quantised tensors that are listed with their values; empty if there are none.
+std::string scheme_text(checkpoint_metadata const& checkpoint) {
+    std::string const text = schemes_of(checkpoint);
+    return text.empty() ? text : text + "\n";
+}
+
 /// The other names of tensors.
 std::string alias_text(checkpoint_metadata const& checkpoint) {
     std::string text;
@@ -311,10 +320,10 @@ std::string text_of(checkpoint_metadata const& checkpoint, inspect_options const
         " bytes in " + counted(checkpoint.files.size(), "file") +
         (checkpoint.writers == 0 ? "" : ", written by " + counted(checkpoint.writers, "rank")) +
         "\n";
-    return text + dtype_text(checkpoint) + record_text(checkpoint) + delta_text(checkpoint) +
-           holder_table(layout, file_names(checkpoint)) + tensor_table(layout, options.all) +
-           alias_text(checkpoint) + metadata_text(checkpoint, options) +
-           object_text(checkpoint, options);
+    return text + dtype_text(checkpoint) + scheme_text(checkpoint) + record_text(checkpoint) +
+           delta_text(checkpoint) + holder_table(layout, file_names(checkpoint)) +
+           tensor_table(layout, options.all) + alias_text(checkpoint) +
+           metadata_text(checkpoint, options) + object_text(checkpoint, options);
 }
 
 outcome inspect(inspect_options const& options, bool as_json) {

@@ -138,11 +138,19 @@ inline void add_casts(CLI::App& command, job_files& files) {
         ->check(complaint_about_cast, "");
 }
 
+/// Lets `@dequantize` read packed tensors as their values.
+inline void choose_reading(job_files& files, std::string_view program) {
+    files.reading.dequantized = program == "@dequantize";
+}
+
 inline CLI::Option* add_program(CLI::App& command, job_files& files) {
     add_program_options(command, files);
-    CLI::Option* const program = command.add_option(
-        "--program", files.program,
-        "A file with AOA statements, or @NAME for a program that reshard programs lists");
+    CLI::Option* const program =
+        command
+            .add_option(
+                "--program", files.program,
+                "A file with AOA statements, or @NAME for a program that reshard programs lists")
+            ->each([&files](std::string const& name) { choose_reading(files, name); });
     add_settings(command, files)->needs(program);
     return program;
 }

@@ -98,6 +98,7 @@ void add_programs(CLI::App& app, invocation& chosen) {
     add_settings(*command, *files)->needs(source);
     command->callback([files, name, &chosen] {
         files->program = "@" + *name;
+        choose_reading(*files, files->program);
         chosen.run = [files, name, &chosen](processes const& world) {
             return on_first(world, [&] {
                 return name->empty() ? list_programs(chosen.json)

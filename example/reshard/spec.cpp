@@ -6,6 +6,7 @@
 #include <reshard/format/written_formats.hpp>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 namespace tool {
@@ -67,6 +68,17 @@ source_spec read_source(std::string const& path, detail::safetensors_options con
         fail(errc::bad_layout, path + ": this layout has rules but no shapes, which a source "
                                       "needs; list its tensors in the explicit form");
     return {path, detail::source_layout(std::get<detail::layout_table>(file)), std::nullopt};
+}
+
+std::string schemes_of(checkpoint_metadata const& source) {
+    std::map<std::string, std::size_t> numbers;
+    for (detail::decoded_entry const& entry : source.quantised.decoded)
+        ++numbers[entry.scheme];
+    std::string text;
+    for (auto const& [scheme, number] : numbers)
+        text += (text.empty() ? "quantised tensors, read as their values in F32: " : ", ") +
+                std::to_string(number) + " of " + scheme;
+    return text;
 }
 
 reshard::vector<std::string> object_keys(checkpoint_metadata const& source) {

@@ -29,6 +29,10 @@ struct source_spec {
 source_spec read_source(std::string const& path,
                         reshard::detail::safetensors_options const& reading = {});
 
+/// How the files store quantised tensors that are listed with their values: a sentence, or an empty
+/// text if there are none.
+std::string schemes_of(reshard::checkpoint_metadata const& source);
+
 /// The keys of values that are not tensors.
 reshard::vector<std::string> object_keys(reshard::checkpoint_metadata const& source);
 

@@ -246,24 +246,32 @@ bool is_stacked_tensor(std::string const& key) { return layers_in(key).has_value
 
 std::string dequantized(catalog const& source) {
     std::string text;
+    auto const& decoded = source.quantised.decoded;
     for (catalog_entry const& entry : source) {
-        if (!detail::may_be_quantised(entry.dtype) ||
-            !detail::pattern_of_scales(entry.key, source).empty())
-            continue;
-        std::optional<detail::tensor_scales> scales;
-        if (detail::has_scales(entry, source))
-            scales = detail::scales_to_dequantize(entry, source);
-        else if (!detail::is_floating(entry.dtype))
-            continue; // a float without scales is refused when the program runs
-        auto const packing = scales ? scales->packing : detail::value_packing::none;
-        bool const loses_ending =
-            packing != detail::value_packing::none &&
-            (entry.key.ends_with("_packed") || entry.key.ends_with("_blocks"));
-        std::string const key = entry.key.substr(0, entry.key.size() - (loses_ending ? 7 : 0));
-        bool const has_experts =
-            packing == detail::value_packing::groups && entry.shape.size() == 4;
-        text += quoted(entry.key) + " -> " + quoted(key) + ", dequantize" +
-                (has_experts ? ", permute=\"[0, 2, 1]\"\n" : "\n");
+        bool const is_decoded = detail::find_tensor(decoded, entry.key) != decoded.end();
+        bool is_packed = is_decoded;
+        if (!is_decoded) {
+            if (!detail::may_be_quantised(entry.dtype) ||
+                !detail::pattern_of_scales(entry.key, source).empty())
+                continue;
+            if (detail::has_scales(entry, source))
+                is_packed = detail::scales_to_dequantize(entry, source)->packing !=
+                            detail::value_packing::none;
+            else if (!detail::is_floating(entry.dtype))
+                continue; // a float without scales is refused when the program runs
+        }
+        std::string key = entry.key, transposed, axes;
+        for (std::string_view const ending : {"_packed", "_blocks"})
+            if (is_packed && key.ends_with(ending))
+                key.resize(key.size() - ending.size());
+        if (is_decoded && key.ends_with(".qweight")) { // AWQ and GPTQ have [in, out]
+            key.erase(key.size() - 7, 1);
+            transposed = "^T";
+        }
+        bool const has_experts = is_packed && entry.key.ends_with("_blocks") &&
+                                 entry.shape.size() == (is_decoded ? 3 : 4);
+        text += quoted(entry.key) + transposed + " -> " + quoted(std::as_const(key)) +
+                ", dequantize" + (has_experts ? ", permute=\"[0, 2, 1]\"\n" : "\n");
     }
     return text;
 }

@@ -28,7 +28,7 @@ ROOMS = {
     "aoa": ["core", "layout", "expr"],
     "model": ["core", "layout", "tensor", "expr"],
     "adapt": ["core", "tensor"],
-    "format": ["core", "layout", "os", "expr", "plan", "model"],
+    "format": ["core", "layout", "copy", "os", "expr", "plan", "model"],
     "bind": ["core", "group", "layout", "tensor", "copy", "expr", "plan"],
     "bridge": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "bind"],
     "mpi": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind"],

@@ -45,7 +45,47 @@ std::size_t wrong_after_load(checkpoint const& source, full_matrix const& wanted
     return wrong_in(result, wanted);
 }
 
+/// A matrix of f32 in a file.
+full_matrix matrix_in(std::filesystem::path const& path) {
+    checkpoint const file = open_checkpoint(world(), path);
+    checkpoint_tensor const& tensor = file.metadata().tensors.front();
+    index_vector const shape = tensor.shape;
+    std::vector<std::uint32_t> patterns(static_cast<std::size_t>(element_count(shape)));
+    state_dict want;
+    want.add(replicated(tensor.key, data_type::f32, shape),
+             tensor_view{reinterpret_cast<std::byte*>(patterns.data()), data_type::f32, shape,
+                         row_major_strides(shape)});
+    load(world(), file, want);
+    return {data_type::f32, shape, {patterns.begin(), patterns.end()}};
+}
+
+/// The program that gives packed numbers the name `w`, and the order of the layer's weights.
+std::string program_for(std::string const& key) {
+    return key + (key.ends_with(".qweight") ? "^T" : "") + " -> w, dequantize, dtype=\"float32\"\n";
+}
+
 } // namespace
+
+BOOST_AUTO_TEST_CASE(packed_tensors_have_the_values_that_their_libraries_compute) {
+    int models = 0;
+    for (auto const& entry : std::filesystem::directory_iterator(
+             std::filesystem::path(RESHARD_TEST_DATA) / "quantised")) {
+        if (!entry.is_directory() || entry.path().filename() == "gpt_oss") // it has three axes
+            continue;
+        ++models;
+        full_matrix const wanted = matrix_in(entry.path().string() + ".values.safetensors");
+        auto const source =
+            open_checkpoint(world(), entry.path(), {.format = {.dequantized = true}});
+        for (cut_type const cut : {cut_type::rows, cut_type::columns, cut_type::flat,
+                                   cut_type::blocks, cut_type::first_rank, cut_type::copies})
+            BOOST_TEST_CONTEXT(entry.path().filename() << ", cut " << static_cast<int>(cut)) {
+                any_program const program =
+                    aoa::parse(program_for(source.metadata().quantised.decoded.at(0).key));
+                BOOST_TEST(wrong_after_load(source, wanted, cut, {.program = program}) == 0u);
+            }
+    }
+    BOOST_TEST(models == 17);
+}
 
 BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_after_a_load_and_a_conversion) {
     shared_directory const directory;

@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_converted_and_loaded_again) {
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_cannot_be_read_refuses_only_what_wants_it) {
     std::filesystem::path const formats = std::filesystem::path(RESHARD_TEST_DATA) / "formats";
-    std::string elements(2 * 64 * sizeof(float), ' ');
+    std::string elements(3 * 256 * sizeof(float), ' ');
     auto const wanted = [&](std::string const& key, data_type dtype, index_vector const& shape) {
         state_dict want;
         want.add(replicated(key, dtype, shape),
@@ -188,11 +188,12 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_cannot_be_read_refuses_only_what_wants_it) {
     load(world(), model, wanted("norm.weight", data_type::f32, {3}));
     BOOST_TEST(elements.substr(4, 4) == std::string("\0\0\x80\x3f", 4));
     BOOST_CHECK_EXCEPTION(
-        load(world(), model, wanted("Q8_0.weight", data_type::f32, {2, 64})), error,
+        load(world(), model, wanted("TQ1_0.weight", data_type::f32, {3, 256})), error,
         [](error const& problem) {
             return problem.code() == errc::unsupported &&
                    std::string_view(problem.what())
-                           .find("'Q8_0.weight' cannot be read: it has the quantised type Q8_0") !=
+                           .find(
+                               "'TQ1_0.weight' cannot be read: it has the quantised type TQ1_0") !=
                        std::string_view::npos;
         });
 }

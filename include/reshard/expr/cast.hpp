@@ -43,8 +43,9 @@ constexpr bool may_be_dequantized(data_type dtype) {
 /// How values are packed in the elements of a quantised tensor.
 enum class value_packing : std::uint8_t {
     none,
-    pairs,  ///< two values of 4 bits (f4) in a byte, so that the last axis is twice as long
-    groups, ///< pairs, and the last axis is part of the axis before it: gpt-oss has groups there
+    pairs,   ///< two values of 4 bits (f4) in a byte, so that the last axis is twice as long
+    groups,  ///< pairs, and the last axis is part of the axis before it: gpt-oss has groups there
+    decoded, ///< not at all: the files are shown with the values
 };
 
 /// The tensor with each element times its scale. The mapping must relate each source to its scales.

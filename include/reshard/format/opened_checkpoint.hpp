@@ -69,6 +69,9 @@ inline std::string why_too_many_axes(std::size_t axes) {
 /// another subject.
 RESHARD_DECL std::string text_behind(std::string_view text, std::string_view noun);
 
+class decoded_files;
+class decoded_tensor;
+
 /// Assembles a checkpoint of whole tensors. A tensor may be stored anywhere in the files, in one or
 /// several pieces.
 class whole_tensors {
@@ -93,6 +96,13 @@ public:
     ///
     /// \throws error with errc::corrupt_file for a key that occurs twice; it names the file
     RESHARD_DECL void add(std::string key, file_tensor const& tensor);
+
+    /// Adds a tensor of f32 of the last file, whose elements are computed when they are read.
+    ///
+    /// \param stored_as how the file stores them, such as `Q4_K`
+    RESHARD_DECL void add_decoded(std::string key, index_vector const& shape,
+                                  std::shared_ptr<decoded_tensor const> values,
+                                  std::string_view stored_as);
 
     /// Adds a tensor of the last file. Its elements, in row-major order, are in `parts`.
     ///
@@ -154,6 +164,7 @@ private:
     checkpoint_shard& add_shard(checkpoint_tensor& tensor, file_tensor const& file_tensor);
 
     std::shared_ptr<file_store const> files_;
+    std::shared_ptr<decoded_files> decoded_; ///< null, or `files_`
     bool shows_inflated_ = false;
     bool expects_parts_ = false;
     checkpoint_metadata result_;

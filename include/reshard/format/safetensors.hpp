@@ -122,14 +122,16 @@ struct safetensors_options {
     /// tensors are cut (`read_rank_files`); empty if the files describe themselves.
     std::string source_layout = {};
     bool takes_values_alone = false; ///< accepts a selection of values without tensors
+    /// Lists packed tensors (AWQ, GPTQ, NF4, MXFP4, ...) with their values in f32.
+    bool dequantized = false;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.mode, self.max_header_bytes, self.max_depth, self.from, self.only, self.without,
-              self.source_layout, self.takes_values_alone);
+              self.source_layout, self.takes_values_alone, self.dequantized);
     }
     static constexpr std::string_view member_names[] = {
-        "mode", "max_header_bytes", "max_depth",     "from",
-        "only", "without",          "source_layout", "takes_values_alone"};
+        "mode",    "max_header_bytes", "max_depth",          "from",       "only",
+        "without", "source_layout",    "takes_values_alone", "dequantized"};
 };
 
 } // namespace detail

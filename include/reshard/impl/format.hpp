@@ -10,12 +10,14 @@
 #include <reshard/format/dcp/impl/dcp_items.ipp>
 #include <reshard/format/dcp/impl/dcp_plan.ipp>
 #include <reshard/format/gguf/impl/gguf.ipp>
+#include <reshard/format/gguf/impl/gguf_blocks.ipp>
 #include <reshard/format/gguf/impl/gguf_parts.ipp>
 #include <reshard/format/impl/checkpoint.ipp>
 #include <reshard/format/impl/checkpoint_metadata.ipp>
 #include <reshard/format/impl/checkpoint_plan.ipp>
 #include <reshard/format/impl/checkpoint_reader.ipp>
 #include <reshard/format/impl/chunk_digests.ipp>
+#include <reshard/format/impl/decoded_files.ipp>
 #include <reshard/format/impl/delta_files.ipp>
 #include <reshard/format/impl/detect_format.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
@@ -31,6 +33,8 @@
 #include <reshard/format/impl/open_safetensors.ipp>
 #include <reshard/format/impl/opened_checkpoint.ipp>
 #include <reshard/format/impl/other_names.ipp>
+#include <reshard/format/impl/packed_tensors.ipp>
+#include <reshard/format/impl/packed_values.ipp>
 #include <reshard/format/impl/part_names.ipp>
 #include <reshard/format/impl/planned_files.ipp>
 #include <reshard/format/impl/rank_file_names.ipp>

@@ -115,12 +115,21 @@ constexpr void check_sorted(auto const& list) {
             fail(errc::bad_layout, "it has '", list[i].key, "' after '", list[i - 1].key, "'");
 }
 
-/// Facts about quantised tensors, from the configuration of a model.
+/// A tensor that is listed with its values in f32, but stored in another form.
+struct decoded_entry {
+    std::string key;
+    std::string scheme; ///< the form, such as `Q4_K` or `AWQ`
+
+    bool operator==(decoded_entry const&) const = default;
+};
+
+/// Facts about quantised tensors, from the files and the configuration of a model.
 struct quantisation_facts {
     /// The extents of blocks that share one scale, for the last axes of a tensor.
     vector<index_vector> blocks;
     /// True if input channels are reordered, so that any channel may belong to any group.
     bool is_reordered = false;
+    vector<decoded_entry> decoded = {}; ///< sorted by key
 
     bool operator==(quantisation_facts const&) const = default;
 };

@@ -13,8 +13,8 @@ import os
 import sys
 
 import numpy as np
-from gguf import GGMLQuantizationType, GGUFEndian, GGUFValueType, GGUFWriter
-from gguf.quants import quantize
+from gguf import GGML_QUANT_SIZES, GGMLQuantizationType, GGUFEndian, GGUFValueType, GGUFWriter
+from gguf.quants import dequantize
 
 from golden import CODES, refuse, tensor_entry, write_expected
 
@@ -104,18 +104,35 @@ def alignment(name, bytes_):
     expect(name, tensors, [("general.alignment", bytes_)])
 
 
+# The bytes of a block at which each type has its scales, in float16.
+SCALES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108], "Q4_K": [0, 2],
+          "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0], "MXFP4": [], "NVFP4": []}
+
+
 def quantized(name):
-    """Quantised tensors can be listed, but not read as numbers; the others of the file can."""
+    """Blocks of random bits, with finite scales; tensors of other types can be listed, but not read."""
+    random = np.random.default_rng(40)
     writer = begin(name)
-    listed = []
-    for kind, columns in ((GGMLQuantizationType.Q8_0, 64), (GGMLQuantizationType.Q4_0, 32), (GGMLQuantizationType.Q4_1, 32),
-                          (GGMLQuantizationType.Q5_0, 32), (GGMLQuantizationType.Q5_1, 32)):
-        blocks = quantize(ramp(2, columns), kind)
-        writer.add_tensor(f"{kind.name}.weight", blocks, raw_dtype=kind)
-        listed.append({"key": f"{kind.name}.weight", "type": kind.name, "shape": [2, columns], "bytes": blocks.nbytes})
+    tensors, listed = [], []
+    for kind in GGMLQuantizationType:
+        if kind.name not in [*SCALES, "TQ1_0", "IQ2_XXS"]:
+            continue
+        elements, block_bytes = GGML_QUANT_SIZES[kind]
+        columns = max(64, elements)
+        blocks = random.integers(0, 256, (3 * columns // elements, block_bytes), dtype="uint8")
+        for position in SCALES.get(kind.name, []):
+            scales = random.normal(size=len(blocks)).astype("float16")
+            blocks[:, position:position + 2] = scales.view("uint8").reshape(-1, 2)
+        rows = blocks.reshape(3, -1)
+        key = f"{kind.name}.weight"
+        writer.add_tensor(key, rows, raw_dtype=kind)
+        if kind.name in SCALES:
+            tensors.append(entry(key, dequantize(rows, kind)))
+        else:
+            listed.append({"key": key, "type": kind.name, "shape": [3, columns], "bytes": rows.nbytes})
     writer.add_tensor("norm.weight", ramp(3))
     finish(writer)
-    expect(name, [entry("norm.weight", ramp(3))], quantized=listed)
+    expect(name, [*tensors, entry("norm.weight", ramp(3))], quantized=listed)
 
 
 def big_endian(name):

@@ -360,6 +360,14 @@ private:
         }
     }
 
+    std::optional<value_packing> packing_of_source(key_id id) const {
+        if (auto const match = in_.dequantized.find(id); match != in_.dequantized.end())
+            return match->second.packing;
+        auto const& decoded = in_.source.tensors().quantised.decoded;
+        bool const is_decoded = find_tensor(decoded, in_.source.entry(id).key) != decoded.end();
+        return is_decoded ? std::optional(value_packing::decoded) : std::nullopt;
+    }
+
     /// How the elements of a value are packed; std::nullopt if they are not quantised.
     ///
     /// \throws error with errc::unsupported if its tensors are packed in different ways
@@ -367,21 +375,18 @@ private:
         if (value.pieces.size() == 0) // no elements
             return may_be_dequantized(value.dtype) ? std::optional(value_packing::none)
                                                    : std::nullopt;
-        auto const end = in_.dequantized.end();
-        auto first = end;
+        std::optional<value_packing> first;
         for (std::size_t i = 0, others = 0; i < value.pieces.size(); ++i) {
             key_id const id = value.pieces.source(i);
             if (id == zero_source)
                 continue;
-            auto const match = in_.dequantized.find(id);
-            bool const is_same = (match == end) == (first == end) &&
-                                 (match == end || match->second.packing == first->second.packing);
-            if (others++ > 0 && !is_same)
+            auto const packing = packing_of_source(id);
+            if (others++ > 0 && packing != first)
                 fail(errc::unsupported, "it has elements of '", in_.source.entry(id).key,
                      "' and of tensors that are quantised in another way; dequantize them first");
-            first = match;
+            first = packing;
         }
-        return first == end ? std::nullopt : std::optional(first->second.packing);
+        return first;
     }
 
     std::uint32_t read(statement const& statement, name const& which) {

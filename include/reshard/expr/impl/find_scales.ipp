@@ -502,6 +502,8 @@ RESHARD_DECL expression dequantized(expression const& tensor, value_packing pack
                                     data_type dtype) {
     if (packing == value_packing::none)
         return dequantized(tensor, dtype);
+    if (packing == value_packing::decoded)
+        return cast(tensor, dtype);
     index_vector alone = tensor.shape, result;
     std::size_t const last = tensor.ndim() - 1;
     alone.push_back(1);

@@ -15,6 +15,7 @@
 #include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/open_safetensors.ipp>
 #include <reshard/format/impl/opening_warnings.ipp>
+#include <reshard/format/impl/packed_tensors.ipp>
 #include <reshard/format/impl/quantisation.ipp>
 #include <reshard/format/impl/rank_files.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
@@ -262,6 +263,8 @@ inline opened_checkpoint open_selected(std::shared_ptr<file_store const> files,
                                        std::filesystem::path const& path,
                                        safetensors_options const& options) {
     opened_checkpoint opened = open_unselected(std::move(files), path, options);
+    if (options.dequantized)
+        packed_model(opened).show_values();
     select_keys(opened, options);
     check_parts(opened);
     return opened;
@@ -274,7 +277,13 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
                                    ? open_selected(std::move(files), path, options)
                                    : open_rank_files(std::move(files), path, options);
     add_warnings(opened);
-    opened.metadata.quantised = read_quantisation(*opened.files, opened.metadata);
+    read_quantisation(*opened.files, opened.metadata);
+    vector<decoded_entry>& decoded = opened.metadata.quantised.decoded;
+    std::ranges::sort(decoded, {}, &decoded_entry::key);
+    erase_if(decoded, [&](decoded_entry const& entry) { // not selected
+        return !std::ranges::binary_search(opened.metadata.tensors, entry.key, {},
+                                           &checkpoint_tensor::key);
+    });
     return opened;
 }
 

@@ -7,6 +7,7 @@
 #include <reshard/format/opened_checkpoint.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/impl/decoded_files.ipp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/zip/stored_zip.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -185,6 +186,17 @@ RESHARD_DECL checkpoint_shard& whole_tensors::add_shard(checkpoint_tensor& tenso
 
 RESHARD_DECL void whole_tensors::add(std::string key, file_tensor const& tensor) {
     add_shard(begin_tensor(std::move(key), tensor.dtype, tensor.shape), tensor);
+}
+
+RESHARD_DECL void whole_tensors::add_decoded(std::string key, index_vector const& shape,
+                                             std::shared_ptr<decoded_tensor const> values,
+                                             std::string_view stored_as) {
+    if (!decoded_)
+        files_ = decoded_ = std::make_shared<decoded_files>(std::move(files_));
+    byte_run const bytes =
+        decoded_->add(result_.files.back().path, element_count(shape), std::move(values));
+    result_.quantised.decoded.push_back({key, std::string(stored_as)});
+    add(std::move(key), {data_type::f32, shape, {bytes.begin, row_major_strides(shape)}});
 }
 
 RESHARD_DECL void whole_tensors::add(std::string key, index_vector const& shape,

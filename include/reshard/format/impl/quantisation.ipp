@@ -30,6 +30,8 @@ namespace reshard::detail {
 ///             values `weight` and `static` leave groups in order
 class quantisation_reader {
 public:
+    explicit quantisation_reader(quantisation_facts& facts) : facts_(facts) {}
+
     void read(boost::json::value const& value, std::string_view name) {
         constexpr std::string_view of_others[] = {"input_activations", "output_activations",
                                                   "kv_cache_scheme"};
@@ -52,7 +54,7 @@ public:
     }
 
     bool says_order() const { return says_order_; }
-    quantisation_facts take() && { return std::move(facts_); }
+    void set_reordered() { facts_.is_reordered = true; }
 
 private:
     void add_block(boost::json::value const& value) {
@@ -67,7 +69,7 @@ private:
             facts_.blocks.push_back(block);
     }
 
-    quantisation_facts facts_;
+    quantisation_facts& facts_;
     bool says_order_ = false;
 };
 
@@ -113,16 +115,15 @@ inline boost::json::value document_beside(file_store const& files,
     }
 }
 
-/// The facts in the configuration beside a checkpoint. It is read only if a tensor may be
+/// Adds the facts in the configuration beside a checkpoint. It is read only if a tensor may be
 /// quantised. If the configuration does not state the order of channels, the tensors `g_idx`
 /// determine it.
-inline quantisation_facts read_quantisation(file_store const& files,
-                                            checkpoint_metadata const& metadata) {
+inline void read_quantisation(file_store const& files, checkpoint_metadata& metadata) {
     if (std::ranges::none_of(metadata.tensors, may_be_quantised, &checkpoint_tensor::dtype))
-        return {};
+        return;
     bool const is_directory = files.find(metadata.path) == file_store::kind::directory;
     std::filesystem::path const around = is_directory ? metadata.path : metadata.path.parent_path();
-    quantisation_reader reader;
+    quantisation_reader reader(metadata.quantised);
     auto const read_member = [&](boost::json::value const& document, std::string_view name) {
         if (auto const* const object = document.if_object())
             if (auto const* const member = object->if_contains(name))
@@ -137,11 +138,8 @@ inline quantisation_facts read_quantisation(file_store const& files,
     }
     read_member(document_beside(files, around / "hf_quant_config.json"), "quantization");
     reader.read(document_beside(files, around / "quantize_config.json"), {});
-    bool const says_order = reader.says_order();
-    quantisation_facts facts = std::move(reader).take();
-    if (!says_order)
-        facts.is_reordered = are_groups_mixed(files, metadata);
-    return facts;
+    if (!reader.says_order() && are_groups_mixed(files, metadata))
+        reader.set_reordered();
 }
 
 } // namespace reshard::detail

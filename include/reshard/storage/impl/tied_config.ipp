@@ -219,7 +219,8 @@ inline std::string quantised_output(checkpoint const& source, mapping const& pro
 /// dequantized.
 inline void describe_values(tied_names& names, checkpoint const& source, mapping const& program,
                             convert_options const& options) {
-    if (!dequantizes(program) || !options.carry)
+    bool const are_values = !source.metadata().quantised.decoded.empty() || dequantizes(program);
+    if (!are_values || !options.carry)
         return;
     std::string const quantised = quantised_output(source, program);
     auto const note = [&](std::string_view subject, std::string_view gone) {

@@ -8,6 +8,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/file_reader.hpp>
+#include <reshard/format/gguf/impl/gguf_blocks.ipp>
 
 #include <algorithm>
 #include <bit>
@@ -29,30 +30,46 @@ struct gguf_type {
     std::uint32_t number;
     std::string_view name;
     std::optional<data_type> dtype; ///< std::nullopt: quantised
-    std::uint64_t block = 0;        ///< elements that a quantised type stores together; 0: unknown
-    std::uint64_t block_bytes = 0;
+    gguf_block block{};             ///< of a quantised type; no elements: unknown
 };
 
 /// \par Source the enumeration `ggml_type` of ggml, in which the missing numbers were withdrawn.
 ///             Blocks: `GGML_QUANT_SIZES` of gguf 0.19; Q8_1 and Q8_K are never stored
 inline constexpr gguf_type gguf_types[] = {
-    {0, "F32", data_type::f32},    {1, "F16", data_type::f16},
-    {2, "Q4_0", {}, 32, 18},       {3, "Q4_1", {}, 32, 20},
-    {6, "Q5_0", {}, 32, 22},       {7, "Q5_1", {}, 32, 24},
-    {8, "Q8_0", {}, 32, 34},       {9, "Q8_1", {}},
-    {10, "Q2_K", {}, 256, 84},     {11, "Q3_K", {}, 256, 110},
-    {12, "Q4_K", {}, 256, 144},    {13, "Q5_K", {}, 256, 176},
-    {14, "Q6_K", {}, 256, 210},    {15, "Q8_K", {}},
-    {16, "IQ2_XXS", {}, 256, 66},  {17, "IQ2_XS", {}, 256, 74},
-    {18, "IQ3_XXS", {}, 256, 98},  {19, "IQ1_S", {}, 256, 50},
-    {20, "IQ4_NL", {}, 32, 18},    {21, "IQ3_S", {}, 256, 110},
-    {22, "IQ2_S", {}, 256, 82},    {23, "IQ4_XS", {}, 256, 136},
-    {24, "I8", data_type::i8},     {25, "I16", data_type::i16},
-    {26, "I32", data_type::i32},   {27, "I64", data_type::i64},
-    {28, "F64", data_type::f64},   {29, "IQ1_M", {}, 256, 56},
-    {30, "BF16", data_type::bf16}, {34, "TQ1_0", {}, 256, 54},
-    {35, "TQ2_0", {}, 256, 66},    {39, "MXFP4", {}, 32, 17},
-    {40, "NVFP4", {}, 64, 36},     {41, "Q1_0", {}, 128, 18},
+    {0, "F32", data_type::f32},
+    {1, "F16", data_type::f16},
+    {2, "Q4_0", {}, {32, 18, decode_q4_0}},
+    {3, "Q4_1", {}, {32, 20, decode_q4_1}},
+    {6, "Q5_0", {}, {32, 22, decode_q5_0}},
+    {7, "Q5_1", {}, {32, 24, decode_q5_1}},
+    {8, "Q8_0", {}, {32, 34, decode_q8_0}},
+    {9, "Q8_1", {}},
+    {10, "Q2_K", {}, {256, 84, decode_q2_k}},
+    {11, "Q3_K", {}, {256, 110, decode_q3_k}},
+    {12, "Q4_K", {}, {256, 144, decode_q4_k}},
+    {13, "Q5_K", {}, {256, 176, decode_q5_k}},
+    {14, "Q6_K", {}, {256, 210, decode_q6_k}},
+    {15, "Q8_K", {}},
+    {16, "IQ2_XXS", {}, {256, 66}},
+    {17, "IQ2_XS", {}, {256, 74}},
+    {18, "IQ3_XXS", {}, {256, 98}},
+    {19, "IQ1_S", {}, {256, 50}},
+    {20, "IQ4_NL", {}, {32, 18, decode_iq4_nl}},
+    {21, "IQ3_S", {}, {256, 110}},
+    {22, "IQ2_S", {}, {256, 82}},
+    {23, "IQ4_XS", {}, {256, 136, decode_iq4_xs}},
+    {24, "I8", data_type::i8},
+    {25, "I16", data_type::i16},
+    {26, "I32", data_type::i32},
+    {27, "I64", data_type::i64},
+    {28, "F64", data_type::f64},
+    {29, "IQ1_M", {}, {256, 56}},
+    {30, "BF16", data_type::bf16},
+    {34, "TQ1_0", {}, {256, 54}},
+    {35, "TQ2_0", {}, {256, 66}},
+    {39, "MXFP4", {}, {32, 17, decode_mxfp4}},
+    {40, "NVFP4", {}, {64, 36, decode_nvfp4}},
+    {41, "Q1_0", {}, {128, 18}},
 };
 
 /// Reads the header of a file section by section, and adds its contents.
@@ -94,6 +111,12 @@ private:
         gguf_type type;
         index_vector shape;
         std::uint64_t offset = 0;
+
+        /// Whether its values are computed from blocks.
+        bool is_decoded() const {
+            return type.block.decode && !shape.empty() &&
+                   shape[shape.size() - 1] % type.block.elements == 0;
+        }
     };
 
     [[noreturn]] void refuse(std::string const& text, errc code = errc::corrupt_file) const {
@@ -236,6 +259,14 @@ private:
     static std::string why_unread(entry const& current_entry) {
         if (current_entry.type.name.empty())
             return words("it has the type ", current_entry.type.number, ", which is unknown");
+        if (index_t const block = current_entry.type.block.elements;
+            current_entry.type.block.decode)
+            return words("its rows of ",
+                         current_entry.shape.empty()
+                             ? 1
+                             : current_entry.shape[current_entry.shape.size() - 1],
+                         " elements are not blocks of ", block, ", in which the quantised type ",
+                         current_entry.type.name, " stores them");
         return words("it has the quantised type ", current_entry.type.name,
                      ", which is not supported; convert the model from before it was quantised");
     }
@@ -251,6 +282,11 @@ private:
                          {*element.type.dtype,
                           element.shape,
                           {data + element.offset, row_major_strides(element.shape)}});
+            else if (element.is_decoded())
+                all_.add_decoded(
+                    std::move(element.name), element.shape,
+                    std::make_shared<gguf_values>(name_, data + element.offset, element.type.block),
+                    element.type.name);
             else
                 all_.add_unread(element.name, element.shape, why_unread(element));
     }
@@ -295,10 +331,11 @@ private:
         if (current_entry.type.dtype)
             return byte_count_of(current_entry.shape, *current_entry.type.dtype, named);
         index_t const elements = element_count_of(current_entry.shape, named);
-        if (current_entry.type.block == 0)
+        gguf_block const& block = current_entry.type.block;
+        if (block.elements == 0)
             return std::nullopt;
-        return (static_cast<std::uint64_t>(elements) + current_entry.type.block - 1) /
-               current_entry.type.block * current_entry.type.block_bytes;
+        return static_cast<std::uint64_t>((elements + block.elements - 1) / block.elements) *
+               block.bytes;
     }
 
     std::uint64_t aligned(std::uint64_t index) const {
