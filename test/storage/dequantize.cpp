@@ -3,6 +3,7 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/bind/program.hpp>
+#include <reshard/layout/equal_shares.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
@@ -48,7 +49,7 @@ std::size_t wrong_after_load(checkpoint const& source, full_matrix const& wanted
 /// A matrix of f32 in a file.
 full_matrix matrix_in(std::filesystem::path const& path) {
     checkpoint const file = open_checkpoint(world(), path);
-    checkpoint_tensor const& tensor = file.metadata().tensors.front();
+    detail::checkpoint_tensor const& tensor = file.metadata().tensors.front();
     index_vector const shape = tensor.shape;
     std::vector<std::uint32_t> patterns(static_cast<std::size_t>(element_count(shape)));
     state_dict want;

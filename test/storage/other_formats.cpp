@@ -124,8 +124,9 @@ int load_all(open_options const& options) {
                 description.string().find("protocol2.pdparams") != std::string::npos;
             bool const is_deflated = description.string().find("deflated") != std::string::npos;
             BOOST_TEST_CONTEXT(description)
+            bool const is_decoded = !opened.metadata().quantised.decoded.empty();
             BOOST_TEST(opened.is_mapped() == (options.mapped && !is_text && !is_deflated &&
-                                              !opened.metadata().files.empty()));
+                                              !is_decoded && !opened.metadata().files.empty()));
             wanted_columns want(*tensors);
             load(world(), opened, want.shards(), {.program = under_new_names()});
             BOOST_TEST_CONTEXT(description)

@@ -95,9 +95,13 @@ RESHARD_DECL void check_rank_count(json_cursor const& cursor, index_t ranks);
 struct layout_rule {
     key_pattern match;
     vector<placement> placements; ///< one for each axis of the mesh
-    /// For files in which each rank has its shards of several tensors, one after the other: the
-    /// ratio of the extents of these tensors. Empty: there is one tensor.
+    /// Each rank has its shards of several tensors, one after the other along the axis that is cut:
+    /// the ratio of the extents of these tensors. Empty: there is one tensor.
     index_vector fused{};
+    std::size_t fused_axis = 0; ///< the axis of the tensor along which they lie
+    /// The number of heads in each of these tensors, which stay in one piece. If ranks outnumber
+    /// them, several ranks have copies. Empty: a rank's share may be any number of elements.
+    index_vector heads{};
 };
 
 /// The keys that only the ranks at one coordinate of a mesh axis have.

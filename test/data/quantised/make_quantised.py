@@ -9,7 +9,8 @@ Each model is a directory; `values.safetensors` beside it has the values in floa
 `--program @dequantize` writes.
 """
 
-import importlib.util
+import ast
+import functools
 import json
 import os
 import sys
@@ -33,7 +34,6 @@ def site_file(*path):
 def functions_of(*path, names):
     """Functions of a library that cannot be imported as a whole, because it needs a GPU's compiler."""
     text = open(site_file(*path)).read()
-    import ast
     tree = ast.parse(text)
     wanted = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.Assign)) and (
         getattr(node, "name", None) in names or any(getattr(t, "id", None) in names for t in getattr(node, "targets", [])))]
@@ -98,8 +98,12 @@ def gptq():
 
 
 def compressed():
+    import compressed_tensors.compressors.nvfp4.base as nvfp4
     from compressed_tensors.compressors import BaseCompressor
     from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
+
+    # Its products of floats of 4 bits are computed in float32, and are not rounded to bfloat16 here.
+    nvfp4.unpack_fp4_from_uint8 = functools.partial(nvfp4.unpack_fp4_from_uint8, dtype=torch.float32)
 
     def case(name, kind, scale, args, zero=None, shape=(24, 64), **more):
         scheme = QuantizationScheme(targets=["Linear"], weights=QuantizationArgs(**args))

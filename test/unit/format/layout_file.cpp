@@ -311,6 +311,75 @@ BOOST_AUTO_TEST_CASE(blocks_are_dealt_out_from_any_coordinate_on) {
     BOOST_TEST(shards_of(table, 0) == "0:[3:6] 1:[0:3]");
 }
 
+BOOST_AUTO_TEST_CASE(each_rank_has_its_share_of_each_part) {
+    auto const on_two = [](std::string const& cut, index_vector const& shape) {
+        return ruled(R"({"mesh": [["tp", 2]], "rules": [{"match": "w", )" + cut + "}]}",
+                     {{"w", data_type::f32, shape, {}}});
+    };
+    for (std::string const cut : {R"("shard": {"tp": {"axis": 0, "parts": [4, 2, 2]}})",
+                                  R"("shard": {"tp": {"axis": 0, "parts": [2, 1, 1]}})",
+                                  R"("shard": {"tp": 0}, "fused": [2, 1, 1])"})
+        BOOST_TEST(shards_of(on_two(cut, {8}), 0) ==
+                   "0:[0:2] 0:[4:5] 0:[6:7] 1:[2:4] 1:[5:6] 1:[7:8]");
+    // Equal parts are one shard of blocks.
+    shard_table const blocks =
+        on_two(R"("shard": {"tp": {"axis": 1, "parts": 2}})", {3, 8}).rows[0].shards;
+    BOOST_TEST_REQUIRE(blocks.size() == 2u);
+    BOOST_TEST(to_string(blocks.region(1)) == "[0:3, 2:8]");
+    BOOST_TEST_REQUIRE(blocks.cycles(1).size() == 1u);
+    BOOST_TEST((blocks.cycles(1)[0] == axis_cycle{1, 2, 4}));
+    // A part that cannot be cut evenly has a shorter share; a part may have no share for a rank.
+    BOOST_TEST(shards_of(on_two(R"("shard": {"tp": {"axis": 0, "parts": [3, 1]}})", {4}), 0) ==
+               "0:[0:2] 0:[3:4] 1:[2:3] 1:[4:4]");
+}
+
+BOOST_AUTO_TEST_CASE(ranks_that_outnumber_heads_have_copies) {
+    auto const table = ruled(R"({"mesh": [["dp", 2], ["tp", 4]], "rules": [{"match": "w", "shard":
+        {"dp": 1, "tp": {"axis": 0, "parts": [8, 4, 4], "heads": [4, 2, 2]}}}]})",
+                             {{"w", data_type::f32, {16, 2}, {}}});
+    BOOST_TEST(shards_of(table, 0) ==
+               "0:[0:2, 0:1] 0:[8:10, 0:1] 0:[12:14, 0:1] 1:[2:4, 0:1] 1:[8:10, 0:1] 1:[12:14, "
+               "0:1] 2:[4:6, 0:1] 2:[10:12, 0:1] 2:[14:16, 0:1] 3:[6:8, 0:1] 3:[10:12, 0:1] "
+               "3:[14:16, 0:1] 4:[0:2, 1:2] 4:[8:10, 1:2] 4:[12:14, 1:2] 5:[2:4, 1:2] 5:[8:10, "
+               "1:2] 5:[12:14, 1:2] 6:[4:6, 1:2] 6:[10:12, 1:2] 6:[14:16, 1:2] 7:[6:8, 1:2] "
+               "7:[10:12, 1:2] 7:[14:16, 1:2]");
+}
+
+BOOST_AUTO_TEST_CASE(parts_that_do_not_fit_are_refused) {
+    auto const read = [](std::string const& cut) {
+        return refusal(R"({"mesh": [["ep", 2], ["tp", 3]], "rules": [{"match": "w", )" + cut +
+                       "}]}");
+    };
+    BOOST_TEST(read(R"("shard": {"tp": {"axis": 0, "parts": 1}})") ==
+               "l.json: rules[0].shard['tp'].parts: expected the extents of 2 to 8 tensors, or "
+               "their ratio, as in [4, 1, 1]");
+    BOOST_TEST(read(R"("shard": {"tp": {"axis": 0, "heads": [1, 1]}})") ==
+               "l.json: rules[0].shard['tp'].heads: 'heads' needs 'parts', such as [4096, 1024, "
+               "1024]");
+    BOOST_TEST(
+        read(R"("shard": {"tp": {"axis": 0, "parts": [1, 1], "heads": [1]}})") ==
+        "l.json: rules[0].shard['tp'].heads: expected a number of heads for each of 2 parts");
+    BOOST_TEST(read(R"("shard": {"tp": {"axis": 0, "parts": 2}}, "fused": [1, 1])") ==
+               "l.json: rules[0].shard['tp'].parts: the rule has 'fused' or 'parts' already; state "
+               "the parts once");
+    auto const applied = [](std::string const& cut) {
+        return refusal(errc::bad_layout, [&] {
+            ruled(R"({"mesh": [["tp", 3]], "rules": [{"match": "w", "shard": {"tp": )" + cut +
+                      "}}]}",
+                  {{"w", data_type::f32, {12}, {}}});
+        });
+    };
+    BOOST_TEST(applied(R"({"axis": 0, "parts": [5, 2]})") ==
+               "l.json: 'w': axis 0 has 12 elements, which are not parts in the ratio [5, 2]");
+    BOOST_TEST(applied(R"({"axis": 1, "parts": 2})") == "l.json: 'w' has no axis 1 to cut");
+    BOOST_TEST(applied(R"({"axis": 0, "parts": 2, "heads": [2, 2]})") ==
+               "l.json: 'w': a part of 6 elements along axis 0 has 2 heads, which 3 ranks of mesh "
+               "axis 'tp' can neither share nor copy evenly");
+    BOOST_TEST(applied(R"({"axis": 0, "parts": [1, 1], "split": "even", "heads": [3, 4]})") ==
+               "l.json: 'w': a part of 6 elements along axis 0 has 4 heads, which 3 ranks of mesh "
+               "axis 'tp' can neither share nor copy evenly");
+}
+
 BOOST_AUTO_TEST_CASE(rules_that_do_not_fit_are_refused) {
     auto const with_rule = [](std::string const& rule) {
         return R"({"mesh": [["pp", 2], ["tp", 3]], "rules": [)" + rule + "]}";

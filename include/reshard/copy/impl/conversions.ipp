@@ -11,10 +11,14 @@
 #include <reshard/copy/kernel_convert.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <iterator>
+#include <numeric>
 
 namespace reshard::detail {
 
@@ -172,16 +176,19 @@ constexpr bool counts_bits(copy_kernel kernel) {
            kernel == copy_kernel::convert_scaled;
 }
 
-RESHARD_DECL index_t element_scales::fill_run(index_t position, index_t stride, index_t count,
-                                              float* result) const {
+/// Calls `visit(scale, count)` for the elements from `position` on that lie along one axis: for each
+/// run of `count` elements that share a scale. Returns the number of elements.
+index_t for_each_run(element_scales const& scales, index_t position, index_t stride, index_t count,
+                     auto&& visit) {
+    auto const& axes = scales.axes;
     index_t index[max_ndim] = {};
     for (std::size_t axis = 0; axis < axes.size(); ++axis)
         index[axis] = axes[axis].first;
-    memory_axis const* along = nullptr; ///< the axis of memory along which the elements lie
-    index_t step = 0;                   ///< between two of them, in elements of that axis
-    index_t steps = 1;                  ///< the number of elements until the end of that axis
-    position += offset;
-    for (memory_axis const& axis : memory) {
+    element_scales::memory_axis const* along = nullptr; ///< the axis along which the elements lie
+    index_t step = 0;  ///< between two of them, in elements of that axis
+    index_t steps = 1; ///< the number of elements until the end of that axis
+    position += scales.offset;
+    for (element_scales::memory_axis const& axis : scales.memory) {
         index_t const at = position / axis.stride;
         position %= axis.stride;
         index[axis.axis] += at * axis.distance;
@@ -193,21 +200,21 @@ RESHARD_DECL index_t element_scales::fill_run(index_t position, index_t stride, 
     }
     steps = std::min(steps, count);
     std::size_t const moving = along ? along->axis : 0;
-    index_t number = -origin;
+    float const* scale = scales.values - scales.origin;
     for (std::size_t axis = 0; axis < axes.size(); ++axis)
-        if (scaled_axis const& scaled = axes[axis]; scaled.block > 0 && (!along || axis != moving))
-            number += index[axis] / scaled.block * scaled.step;
+        if (auto const& scaled = axes[axis]; scaled.block > 0 && (!along || axis != moving))
+            scale += index[axis] / scaled.block * scaled.step;
     if (!along || axes[moving].block == 0) {
-        std::fill_n(result, steps, values[number]);
+        visit(scale, steps);
         return steps;
     }
     auto const [first, block, between] = axes[moving];
     index_t const distance = step * along->distance;
     if (distance == 1) {
-        float const* scale = values + number + index[moving] / block * between;
+        scale += index[moving] / block * between;
         index_t run = std::min(block - index[moving] % block, steps);
         for (index_t done = 0; done < steps; scale += between) {
-            std::fill_n(result + done, run, *scale);
+            visit(scale, run);
             done += run;
             run = std::min(block, steps - done);
         }
@@ -218,11 +225,18 @@ RESHARD_DECL index_t element_scales::fill_run(index_t position, index_t stride, 
                              : distance > 0 ? (block - 1 - at % block) / distance + 1
                                             : at % block / -distance + 1;
         index_t const run = std::min(left, steps - done);
-        std::fill_n(result + done, run, values[number + at / block * between]);
+        visit(scale + at / block * between, run);
         done += run;
         at += run * distance;
     }
     return steps;
+}
+
+RESHARD_DECL index_t element_scales::fill_run(index_t position, index_t stride, index_t count,
+                                              float* result) const {
+    return for_each_run(*this, position, stride, count, [&](float const* scale, index_t run) {
+        result = std::fill_n(result, run, *scale);
+    });
 }
 
 RESHARD_DECL void element_scales::fill(index_t position, index_t stride, index_t count,
@@ -230,6 +244,90 @@ RESHARD_DECL void element_scales::fill(index_t position, index_t stride, index_t
     for (index_t done = 0; done < count;)
         done += fill_run(position + done * stride, stride, count - done, result + done);
 }
+
+/// Lookup tables of products: all values of a float of a byte, times one scale, in 16 bits. A scale of
+/// many elements then costs no more than a cast.
+class product_tables {
+public:
+    explicit product_tables(prepared_copy const& ready)
+        : conversion_(ready.conversion), are_useful_(is_worth(ready)) {}
+
+    bool are_useful() const { return are_useful_; }
+
+    void convert(float const* scale, unsigned char const* source, unsigned char* target,
+                 index_t elements) {
+        table& of_scale = table_of(scale);
+        if (of_scale.is_symmetric)
+            return by_table().with(&of_scale.products).row(source, target, elements, false);
+        are_useful_ = false; // of a negative scale, or not of floats of a byte
+        constexpr index_t piece = conversion::block_elements;
+        for_each_piece(elements, piece, piece, [&](index_t begin, index_t end) {
+            std::fill_n(scales_, end - begin, *scale);
+            conversion_(source + begin, target + 2 * begin, end - begin, scales_);
+        });
+    }
+
+private:
+    static constexpr index_t patterns = 256;
+
+    struct table {
+        float const* scale = nullptr;
+        bool is_symmetric = false; ///< negative patterns have the products of the positive ones
+        byte_float products;
+    };
+
+    /// Casts a float of a byte by the table of its format.
+    static vector_conversion by_table() {
+        return vector_conversion_of(data_type::f8_e4m3, data_type::bf16);
+    }
+
+    /// Whether scales have so many elements that making their tables takes less time.
+    static bool is_worth(prepared_copy const& ready) {
+        constexpr index_t least = 4 * patterns;
+        if (ready.sizes.source != 8 || ready.sizes.target != 16 ||
+            widest_vectors() != vector_set::avx512 || !by_table())
+            return false;
+        index_t elements = 1, of_scale = 1;
+        for (index_t const extent : ready.loop.extent)
+            elements = std::min(least, elements * std::min(least, extent));
+        for (element_scales::scaled_axis const& axis : ready.scales->axes)
+            of_scale =
+                std::min(least, of_scale * std::min(least, axis.block > 0 ? axis.block : least));
+        return elements >= least && of_scale >= least;
+    }
+
+    /// The table of a scale, made anew if another scale had it.
+    table& table_of(float const* scale) {
+        std::uint16_t& number =
+            numbers_[reinterpret_cast<std::uintptr_t>(scale) / sizeof(float) % numbers_.size()];
+        if (number == 0) {
+            tables_.emplace_back();
+            number = static_cast<std::uint16_t>(tables_.size());
+        }
+        table& of_scale = tables_[number - 1u];
+        if (of_scale.scale != scale)
+            make(of_scale, scale);
+        return of_scale;
+    }
+
+    void make(table& of_scale, float const* scale) {
+        unsigned char numbers[patterns];
+        std::iota(std::begin(numbers), std::end(numbers), static_cast<unsigned char>(0));
+        std::fill_n(scales_, patterns, *scale);
+        auto& products = of_scale.products.bf16;
+        conversion_(numbers, reinterpret_cast<unsigned char*>(products.data()), patterns, scales_);
+        of_scale.scale = scale;
+        of_scale.is_symmetric = true;
+        for (std::size_t i = 0; i < patterns / 2; ++i)
+            of_scale.is_symmetric &= products[i + patterns / 2] == (products[i] | 0x8000);
+    }
+
+    detail::conversion const& conversion_;
+    bool are_useful_;
+    std::deque<table> tables_;
+    std::array<std::uint16_t, 1024> numbers_{}; ///< of tables, from 1 on, by the scale's address
+    alignas(line_bytes) float scales_[conversion::block_elements + 64];
+};
 
 /// Converts elements with any strides and of any size, and multiplies them by their scales.
 inline void convert_scaled(prepared_copy const& ready, memory const& at) {
@@ -247,7 +345,19 @@ inline void convert_scaled(prepared_copy const& ready, memory const& at) {
                makes_run = to.stride == target_bits && target_bits >= 8;
     auto const base =
         static_cast<index_t>(reinterpret_cast<std::uintptr_t>(at.source) - ready.first) * 8;
+    product_tables tables(ready);
+    auto const by_tables = [&](unsigned char const* source, unsigned char* target) {
+        for (index_t left = loop.extent[last]; left > 0;)
+            left -= for_each_run(*ready.scales, base / 8 + (source - at.source), 1, left,
+                                 [&](float const* scale, index_t count) {
+                                     tables.convert(scale, source, target, count);
+                                     source += count;
+                                     target += 2 * count;
+                                 });
+    };
     auto const convert_line = [&](index_t source, index_t target) {
+        if (is_run && makes_run && tables.are_useful())
+            return by_tables(at.source + source / 8, at.target + target / 8);
         for_each_piece(loop.extent[last], piece, piece, [&](index_t begin, index_t end) {
             index_t const count = end - begin;
             from.position = source + begin * from.stride;

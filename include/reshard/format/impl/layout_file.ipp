@@ -178,12 +178,19 @@ RESHARD_DECL rank_files read_rank_files(std::filesystem::path const& path) {
     auto const pattern = std::filesystem::path(names.text()).lexically_normal(); // removes `./`
     rank_files result{pattern.generic_string(), layout_rules_from(root, file)};
     checked_at(names, [&] { return file_pattern(result.pattern, result.rules.ranks); });
-    for (layout_rule const& rule : result.rules.rules)
-        for (placement const& cut : rule.placements)
+    for (layout_rule const& rule : result.rules.rules) {
+        auto const refuse = [&](std::string const& problem) {
+            root.at("rules").refuse("rule '" + rule.match.text() + "' " + problem);
+        };
+        if (!rule.heads.empty())
+            refuse("has heads, but ranks' copies of heads cannot be read from files of ranks");
+        for (placement const& cut : rule.placements) {
             if (cut.type == placement::kind::cyclic)
-                root.at("rules").refuse(
-                    "rule '" + rule.match.text() +
-                    "' uses cyclic blocks, which files of ranks cannot have; use split");
+                refuse("uses cyclic blocks, which files of ranks cannot have; use split");
+            if (!rule.fused.empty() && cut.cuts() && cut.axis != rule.fused_axis)
+                refuse("has parts, and cuts another axis, too, which files of ranks cannot have");
+        }
+    }
     return result;
 }
 

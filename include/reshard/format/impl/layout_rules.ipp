@@ -63,7 +63,7 @@ inline placement placement_from(json_cursor const& cursor) {
     if (is_cyclic)
         cursor.check_names({"axis", "block", "first"});
     else
-        cursor.check_names({"axis", "split"});
+        cursor.check_names({"axis", "split", "parts", "heads"});
     auto const axis = static_cast<std::size_t>(cursor.at("axis").count());
     auto const first = cursor.find("first");
     if (is_cyclic)
@@ -80,14 +80,24 @@ inline placement placement_from(json_cursor const& cursor) {
     return shard{axis, rule == "even" ? split_rule::even : split_rule::ceil};
 }
 
-/// Reads a ratio, such as `[4, 1, 1]`, in a rule that cuts one axis.
-inline index_vector fused_from(json_cursor const& cursor, layout_rule const& rule) {
+/// Reads the extents of fused tensors, their ratio, such as `[4, 1, 1]`, or a number of equal ones.
+inline index_vector ratio_from(json_cursor const& cursor) {
     constexpr index_t most = index_t{1} << 40;
-    vector<index_t> const ratio = counts_from(cursor);
+    vector<index_t> ratio;
+    if (!cursor.is_count())
+        ratio = counts_from(cursor);
+    else if (cursor.count() <= index_t{max_ndim})
+        ratio.resize(static_cast<std::size_t>(cursor.count()), 1);
     if (ratio.size() < 2 || ratio.size() > max_ndim ||
         !std::ranges::all_of(ratio, [](index_t index) { return index > 0 && index <= most; }))
         cursor.refuse(words("expected the extents of 2 to ", max_ndim,
                             " tensors, or their ratio, as in [4, 1, 1]"));
+    return {ratio.begin(), ratio.end()};
+}
+
+/// Reads `fused` of a rule that cuts one axis.
+inline void read_fused(json_cursor const& cursor, layout_rule& rule) {
+    rule.fused = ratio_from(cursor);
     std::set<std::size_t> axes;
     for (placement const& cut : rule.placements)
         if (cut.cuts())
@@ -95,7 +105,28 @@ inline index_vector fused_from(json_cursor const& cursor, layout_rule const& rul
     if (axes.size() != 1)
         cursor.refuse(words("the rule cuts ", counted(axes.size(), "axis"),
                             " of the tensor, but fused tensors must be cut along exactly one"));
-    return {ratio.begin(), ratio.end()};
+    rule.fused_axis = *axes.begin();
+}
+
+/// Reads the parts of a fused tensor in a cut, and their heads.
+inline void read_parts(json_cursor const& cut, layout_rule& rule) {
+    auto const parts = cut.find("parts"), heads = cut.find("heads");
+    if (!parts) {
+        if (heads)
+            heads->refuse("'heads' needs 'parts', such as [4096, 1024, 1024]");
+        return;
+    }
+    if (!rule.fused.empty())
+        parts->refuse("the rule has 'fused' or 'parts' already; state the parts once");
+    rule.fused = ratio_from(*parts);
+    rule.fused_axis = static_cast<std::size_t>(cut.at("axis").count());
+    if (!heads)
+        return;
+    for (index_t const count : counts_from(*heads))
+        rule.heads.push_back(count);
+    if (rule.heads.size() != rule.fused.size() || std::ranges::count(rule.heads, 0) > 0)
+        heads->refuse(
+            words("expected a number of heads for each of ", rule.fused.size(), " parts"));
 }
 
 inline layout_rule rule_from(json_cursor const& cursor, mesh const& ranks) {
@@ -108,7 +139,11 @@ inline layout_rule rule_from(json_cursor const& cursor, mesh const& ranks) {
             rule.placements[axis] = placement_from(cut);
         }
     if (auto const fused = cursor.find("fused"))
-        rule.fused = fused_from(*fused, rule);
+        read_fused(*fused, rule);
+    if (auto const cuts = cursor.find("shard"))
+        for (auto const& [name, cut] : cuts->members())
+            if (cut.is_object())
+                read_parts(cut, rule);
     return rule;
 }
 
@@ -247,17 +282,19 @@ public:
 
     layout_row row_of(catalog_entry const& entry) {
         layout_row row{entry.key, entry.dtype, entry.shape, shard_table(entry.shape.size())};
-        vector<placement> placements = placements_of(entry.key);
+        layout_rule const* const rule = rule_of(entry.key);
+        vector<placement> placements =
+            rule ? rule->placements : vector<placement>(book_.ranks.ndim());
         auto const stages = stages_of(entry.key);
         if (stages.empty())
-            add(row, placements);
+            add(row, placements, rule);
         for (index_t const stage : stages) {
             placement& staged = placements[book_.stages->axis];
             if (staged.cuts())
                 fail(errc::bad_layout, book_.file, ": '", entry.key, "' is placed on stage ", stage,
                      " of mesh axis '", stage_axis(), "', so this axis cannot cut it");
             staged = only{stage};
-            add(row, placements);
+            add(row, placements, rule);
         }
         row.shards = sorted_by_holder(std::move(row.shards));
         return row;
@@ -310,13 +347,14 @@ private:
         return std::string(book_.ranks.all_axes[book_.stages->axis].name());
     }
 
-    vector<placement> placements_of(std::string const& key) {
-        if (layout_rule const* const rule = book_.rule_of(key)) {
+    /// The rule of a key; null if none matches.
+    layout_rule const* rule_of(std::string const& key) {
+        layout_rule const* const rule = book_.rule_of(key);
+        if (rule)
             used_[static_cast<std::size_t>(rule - book_.rules.data())] = true;
-            return rule->placements;
-        }
-        unmatched_.add(key);
-        return vector<placement>(book_.ranks.ndim());
+        else
+            unmatched_.add(key);
+        return rule;
     }
 
     /// The stages that hold the key, in order; empty if every stage holds it.
@@ -350,12 +388,85 @@ private:
              ", but stages.counts places only ", counted(layer - left, "layer"));
     }
 
-    void add(layout_row& row, vector<placement> const& placements) const {
+    void add(layout_row& row, vector<placement> const& placements, layout_rule const* rule) const {
         try {
-            append(row.shards, distribution(book_.ranks, placements, row.shape, row.key));
+            if (rule && !rule->fused.empty())
+                add_parts(row, placements, *rule);
+            else
+                append(row.shards, distribution(book_.ranks, placements, row.shape, row.key));
         } catch (error const& thrown) {
             fail(thrown.code(), book_.file, ": ", thrown.what());
         }
+    }
+
+    /// Adds the shards of each part of a fused tensor. Equal parts whose shares are equal, too, are
+    /// blocks at equal distances, which a rank has as one shard.
+    void add_parts(layout_row& row, vector<placement> placements, layout_rule const& rule) const {
+        std::size_t const axis = rule.fused_axis;
+        vector<std::size_t> cuts; // the axes of the mesh that cut it
+        for (std::size_t i = 0; i < placements.size(); ++i)
+            if (placements[i].cuts() && placements[i].axis == axis)
+                cuts.push_back(i);
+        if (axis >= row.shape.size())
+            fail(errc::bad_layout, "'", row.key, "' has no axis ", axis, " to cut");
+        index_t const extent = row.shape[axis];
+        index_t sum = 0;
+        for (index_t const part : rule.fused)
+            sum += part;
+        if (extent % sum != 0)
+            fail(errc::bad_layout, "'", row.key, "': axis ", axis, " has ", extent,
+                 " elements, which are not parts in the ratio ", rule.fused);
+        index_t const ranks = book_.ranks.all_axes[cuts.front()].extent;
+        index_t const share = extent / sum * rule.fused[0] / ranks;
+        bool const is_equal = std::ranges::count(rule.fused, rule.fused[0]) ==
+                              static_cast<std::ptrdiff_t>(rule.fused.size());
+        placement const& only_cut = placements[cuts.front()];
+        if (is_equal && cuts.size() == 1 && rule.heads.empty() && ranks > 1 && share > 0 &&
+            share * ranks * std::ssize(rule.fused) == extent && only_cut.sizes.empty()) {
+            placements[cuts.front()] = block_cyclic{axis, share};
+            append(row.shards, distribution(book_.ranks, placements, row.shape, row.key));
+            return;
+        }
+        index_t begin = 0;
+        for (std::size_t i = 0; i < rule.fused.size(); ++i) {
+            index_vector shape = row.shape;
+            shape[axis] = extent / sum * rule.fused[i];
+            shard_table shards(shape.size());
+            if (rule.heads.empty())
+                append(shards, distribution(book_.ranks, placements, shape, row.key));
+            else
+                append(shards, with_heads(placements, cuts, shape, rule.heads[i], row.key));
+            for (std::size_t k = 0; k < shards.size(); ++k) {
+                box region = shards.region(k);
+                region.offset[axis] += begin;
+                row.shards.push_back(shards.holder(k), region, shards.flat(k), shards.cycles(k));
+            }
+            begin += shape[axis];
+        }
+    }
+
+    /// The distribution of a part that consists of heads: each rank has several of them, or, of
+    /// fewer heads than ranks, neighbouring ranks have copies of one.
+    distribution with_heads(vector<placement> placements, vector<std::size_t> const& cuts,
+                            index_vector const& shape, index_t heads,
+                            std::string const& key) const {
+        mesh const& ranks = book_.ranks;
+        std::size_t const cut = cuts.front(), axis = placements[cut].axis;
+        index_t const extent = ranks.all_axes[cut].extent;
+        bool const is_copied = extent > heads && extent % heads == 0;
+        if (cuts.size() != 1 || shape[axis] % heads != 0 || (heads % extent != 0 && !is_copied))
+            fail(errc::bad_layout, "'", key, "': a part of ", shape[axis], " elements along axis ",
+                 axis, " has ", heads, " heads, which ", extent, " ranks of mesh axis '",
+                 ranks.all_axes[cut].name(), "' can neither share nor copy evenly",
+                 cuts.size() == 1 ? "" : ", as other mesh axes cut it, too");
+        if (!is_copied)
+            return distribution(ranks, placements, shape, key);
+        vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
+        axes[cut].extent = heads;
+        auto const next = static_cast<std::ptrdiff_t>(cut) + 1;
+        axes.insert(axes.begin() + next, mesh_axis("copies of heads", extent / heads));
+        placements.insert(placements.begin() + next, placement(replicate()));
+        return distribution(mesh(axes), placements, shape, key);
     }
 
     layout_rules const& book_;
