@@ -152,19 +152,23 @@ public:
         has_config_ = config_.is_object();
     }
 
-    std::string operator()(std::string const& name) {
-        used_.insert(name);
-        if (auto const match = given_.find(name); match != given_.end())
-            return match->second;
-        auto const match = number_in(config_, name);
-        if (!match)
-            fail(errc::usage, files_.program, ": the value of {", name,
-                 "} is not known: ", path_.string(),
-                 has_config_ ? " has no such number" : " is missing or is not JSON",
-                 has_config_ ? numbers_like(config_, name) : "", "; give it with --set ", name,
-                 "=NUMBER");
-        read_[name] = *match;
-        return *match;
+    /// The value of a name, or of sums, products and quotients of names and numbers; of the last
+    /// two, from left to right.
+    std::string operator()(std::string const& text) {
+        std::size_t const plus = text.rfind('+');
+        std::size_t const sign = plus == text.npos ? text.find_last_of("*/") : plus;
+        if (sign == text.npos)
+            return value(text);
+        index_t const left = number((*this)(text.substr(0, sign)));
+        index_t const right = number((*this)(text.substr(sign + 1)));
+        if (text[sign] == '+')
+            return std::to_string(detail::checked_add(left, right, "the numbers of a program"));
+        if (text[sign] == '*')
+            return std::to_string(detail::checked_multiply(left, right, "the numbers of a program"));
+        if (right == 0 || left % right != 0)
+            fail(errc::usage, files_.program, ": {", text, "} is not a whole number: ", left, " / ",
+                 right);
+        return std::to_string(left / right);
     }
 
     /// Whether a switch was turned on or off; std::nullopt if it was not set.
@@ -192,6 +196,32 @@ public:
     }
 
 private:
+    index_t number(std::string const& digits) const {
+        index_t result = 0;
+        char const* const end = digits.data() + digits.size();
+        if (auto const read = std::from_chars(digits.data(), end, result);
+            read.ec != std::errc() || read.ptr != end)
+            fail(errc::usage, files_.program, ": ", digits, " is not a number of 64 bits");
+        return result;
+    }
+
+    std::string value(std::string const& name) {
+        if (!name.empty() && name.find_first_not_of("0123456789") == name.npos)
+            return name;
+        used_.insert(name);
+        if (auto const match = given_.find(name); match != given_.end())
+            return match->second;
+        auto const match = number_in(config_, name);
+        if (!match)
+            fail(errc::usage, files_.program, ": the value of {", name,
+                 "} is not known: ", path_.string(),
+                 has_config_ ? " has no such number" : " is missing or is not JSON",
+                 has_config_ ? numbers_like(config_, name) : "", "; give it with --set ", name,
+                 "=NUMBER");
+        read_[name] = *match;
+        return *match;
+    }
+
     job_files const& files_;
     std::filesystem::path path_;
     boost::json::value config_;
