@@ -140,10 +140,10 @@ std::optional<index_vector> extents_in(std::string_view text) {
 /// Adds the tensors of lines `#! shape KEY [4, 6] as OTHER`: a tensor that the program reads, its
 /// shape, and a tensor of the program's result with the same data type, and the same shape if the
 /// line has none.
-void add_stated_shapes(reshard::vector<aoa::known_tensor>& known, std::string_view text,
+void add_stated_shapes(reshard::vector<aoa::known_tensor>& tensors, std::string_view text,
                        catalog const& results) {
     key_set keys;
-    for (aoa::known_tensor const& tensor : known)
+    for (aoa::known_tensor const& tensor : tensors)
         keys.emplace(tensor.entry.key);
     constexpr std::string_view begin = "#! shape ", as = " as ";
     for (std::size_t at = text.find(begin); at != text.npos; at = text.find(begin, at)) {
@@ -161,7 +161,7 @@ void add_stated_shapes(reshard::vector<aoa::known_tensor>& known, std::string_vi
             continue;
         index_vector const& extents = has_shape ? *shape : other->shape;
         auto const parts = index_vector::filled(extents.size(), 1);
-        known.push_back({{std::move(key), other->dtype, extents, parts}, true, false});
+        tensors.push_back({{std::move(key), other->dtype, extents, parts}, true, false});
     }
 }
 
@@ -254,9 +254,10 @@ void program_expander::check_like(aoa::program const& back) const {
 aoa::expansion program_expander::expand_as_written(aoa::program const& written,
                                                    detail::layout_table const* target) const {
     if (runs_backwards(files_)) {
-        auto known = known_tensors(target);
-        add_stated_shapes(known, written.source_text(), seen());
-        aoa::expansion back = expand_backwards(written, seen(), known, files_);
+        auto tensors = known_tensors(target);
+        catalog const& source = seen();
+        add_stated_shapes(tensors, written.source_text(), source);
+        aoa::expansion back = expand_backwards(written, source, tensors, files_);
         if (back.is_complete && !files_.like.empty())
             check_like(back.code);
         return back;

@@ -293,6 +293,7 @@ public:
         }
         flush();
         result_.pop_back(); // no line follows the last line break
+        check_refused();
         return std::move(result_);
     }
 
@@ -300,7 +301,8 @@ private:
     void take_mark(std::string_view line) {
         flush();
         constexpr std::string_view if_mark = "{if ", each_mark = "{each ", needs_mark = "{needs ",
-                                   keeps_mark = "{keeps ", switch_mark = "{switch ";
+                                   keeps_mark = "{keeps ", switch_mark = "{switch ",
+                                   refuses_mark = "{refuses ";
         if (line.ends_with('\r'))
             line.remove_suffix(1);
         repeats_ = {std::string()};
@@ -315,13 +317,14 @@ private:
         bool const has_arrow = line.find(" -> ") != line.npos;
         bool const is_known =
             line == "{end}" || line.starts_with(if_mark) || line.starts_with(keeps_mark) ||
+            line.starts_with(refuses_mark) ||
             (line.starts_with(switch_mark) && has_arrow && line.find(": ") != line.npos) ||
             (line.starts_with(needs_mark) && has_arrow) ||
             (line.starts_with(each_mark) && line.find(" of ") != line.npos);
         if (!is_known || !line.ends_with('}'))
             fail(errc::syntax, "'", line,
-                 "' is not a mark; the marks are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, {if "
-                 "KEY, KEY}, {each NAME of KEY without KEY}, {end}, {switch NAME: OLD -> NEW}, "
+                 "' is not a mark; the marks are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, "
+                 "{refuses TEXT, TEXT}, {if KEY, KEY}, {each NAME of KEY without KEY}, {end}, {switch NAME: OLD -> NEW}, "
                  "{stack}, {unstack} and {dequantize}, each on a separate line");
         line.remove_suffix(1);
         if (line.starts_with(if_mark))
@@ -330,6 +333,9 @@ private:
             check_needed(line.substr(needs_mark.size()));
         else if (line.starts_with(keeps_mark))
             add_kept(line.substr(keeps_mark.size()));
+        else if (line.starts_with(refuses_mark))
+            for (std::string_view const text : parts_of(line.substr(refuses_mark.size()), ", "))
+                refused_.emplace_back(text);
         else if (line.starts_with(switch_mark))
             add_switch(line.substr(switch_mark.size()));
         else if (line.starts_with(each_mark))
@@ -365,6 +371,16 @@ private:
     void add_kept(std::string_view line) {
         for (std::string_view const pattern : parts_of(line, ", "))
             keeps_.emplace_back(pattern);
+    }
+
+    /// Refuses statements with names that no model has: they are for another model of the text.
+    void check_refused() const {
+        for (std::string_view const line : parts_of(result_, "\n"))
+            for (std::string const& text : refused_)
+                if (!line.starts_with('#') && line.find(text) != line.npos)
+                    fail(errc::unknown_key, program_,
+                         ": the program is for another model: it does not have both names of '",
+                         line, "'");
     }
 
     /// Adds statements that are made from the source's tensors.
@@ -448,7 +464,7 @@ private:
     catalog const& source_;
     program_values& values_;
     std::string result_, block_, name_;
-    reshard::vector<std::string> keeps_;
+    reshard::vector<std::string> keeps_, refused_;
     bool needs_ = false;                                            ///< the text has `{needs ...}`
     reshard::vector<std::pair<std::string, std::string>> switches_; ///< old and new texts
     reshard::vector<std::string> repeats_ = {std::string()};

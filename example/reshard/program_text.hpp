@@ -28,6 +28,7 @@
 ///   backwards, without the second. `KEY[1] = KEY[0]` in place of `KEY` compares two extents.
 ///   Then tensors that no statement names are refused as well, except:
 /// - `{keeps PATTERN, PATTERN}`: tensors that stay unchanged.
+/// - `{refuses TEXT, TEXT}`: refuses a source for which a statement has one of these texts.
 /// - `{stack}`, `{unstack}`, `{dequantize}`: the statements of stacked_tensors.hpp.
 
 namespace tool {

@@ -6,9 +6,10 @@ for bit with what Megatron-Bridge's mapping makes of it, for one and for two ten
 for adapters of LoRA, and for what llama.cpp makes of a model for GGUF.
 
     megatron_models.py RESHARD [ARCHITECTURE...]
+    megatron_models.py --programs
 
 The mapping is written down here again, with NumPy: nothing is read from a program. Each architecture is a function
-that adds the tensors of both sides. `--pairs` prints the names that belong together instead.
+that adds the tensors of both sides. `--programs` lists the programs that are tried.
 """
 
 import json
@@ -18,7 +19,10 @@ import sys
 import tempfile
 import zlib
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    np = None  # --programs does not need it
 
 sys.path.insert(0, os.path.dirname(__file__))
 import write_safetensors  # noqa: E402
@@ -34,7 +38,7 @@ class Model:
         self.forward, self.back = f"@{program}-{sides[0]}-to-{sides[1]}", f"@{program}-{sides[1]}-to-{sides[0]}"
         self.is_cut = "gguf" not in sides
         self.random = np.random.default_rng(zlib.crc32(name.encode()))
-        self.hf, self.ranks, self.axes, self.pairs, self.copies = {}, {1: [{}], 2: [{}, {}]}, {}, [], {}
+        self.hf, self.ranks, self.axes = {}, {1: [{}], 2: [{}, {}]}, {}
         self.config = {"num_attention_heads": HEADS, "num_key_value_heads": GROUPS, "head_dim": HEAD,
                        "hidden_size": HIDDEN, "num_hidden_layers": LAYERS} | (config or {})
 
@@ -49,56 +53,55 @@ class Model:
         self.hf[key] = bits.astype(np.uint16)
         return self.hf[key]
 
-    def put(self, name, kind, keys, axis, of_ranks):
+    def put(self, name, axis, of_ranks):
         """of_ranks: the tensors of the ranks, for a number of ranks."""
-        self.pairs.append((name, kind, keys))
         self.axes[name] = axis
         for ranks, tensors in self.ranks.items():
             for rank, part in enumerate(of_ranks(ranks)):
                 tensors[rank][name] = part
 
-    def cut(self, name, kind, keys, axis, whole):
-        self.put(name, kind, keys, axis, lambda n: [whole] * n if axis is None else np.split(whole, n, axis))
+    def cut(self, name, axis, full):
+        self.put(name, axis, lambda n: [full] * n if axis is None else np.split(full, n, axis))
 
-    def one(self, name, key, *shape, axis=None, of=None, kind="Auto", **options):
+    def one(self, name, key, *shape, axis=None, of=None, **options):
         """The same tensor on both sides: on each rank, or cut along an axis. of: what Megatron has of it."""
-        made = self.make(key, *shape, **options)
-        self.cut(name, kind, [key], axis, of(made) if of else made)
+        result = self.make(key, *shape, **options)
+        self.cut(name, axis, of(result) if of else result)
 
     def qkv(self, name, q, k, v, heads=HEADS, groups=GROUPS, head=HEAD, columns=HIDDEN, is_gated=False, v_head=None):
         rest = () if columns is None else (columns,)
-        made = [self.make(q, heads * head * (2 if is_gated else 1), *rest), self.make(k, groups * head, *rest),
+        result = [self.make(q, heads * head * (2 if is_gated else 1), *rest), self.make(k, groups * head, *rest),
                 self.make(v, groups * (v_head or head), *rest)]
-        self.cut(name, "QKV", [q, k, v], 0, in_groups(*made, heads, groups, is_gated))
+        self.cut(name, 0, in_groups(*result, heads, groups, is_gated))
 
     def joined_qkv(self, name, key, heads=HEADS, groups=GROUPS, head=HEAD, columns=HIDDEN):
         rest = () if columns is None else (columns,)
-        made = self.make(key, (heads + 2 * groups) * head, *rest)
-        q, k, v = np.split(made, [heads * head, (heads + groups) * head])
-        self.cut(name, "ConcatenatedQKV", [key], 0, in_groups(q, k, v, heads, groups, False))
+        result = self.make(key, (heads + 2 * groups) * head, *rest)
+        q, k, v = np.split(result, [heads * head, (heads + groups) * head])
+        self.cut(name, 0, in_groups(q, k, v, heads, groups, False))
 
-    def parts(self, name, kind, keys, parts):
+    def parts(self, name, parts):
         """Of each part a rank has its share."""
-        self.put(name, kind, keys, 0, lambda n: [np.concatenate(one) for one in zip(*(np.split(p, n) for p in parts))])
+        self.put(name, 0, lambda n: [np.concatenate(one) for one in zip(*(np.split(p, n) for p in parts))])
 
     def gated(self, name, gate, up, inner=INNER, axis=0, columns=HIDDEN):
         rest = () if columns is None else (columns,)
         parts = [self.make(gate, inner, *rest), self.make(up, inner, *rest)]
         if axis is None:
-            self.cut(name, "GatedMLP", [gate, up], None, np.concatenate(parts))
+            self.cut(name, None, np.concatenate(parts))
         else:
-            self.parts(name, "GatedMLP", [gate, up], parts)
+            self.parts(name, parts)
 
 
 def in_groups(q, k, v, heads, groups, is_gated):
     """For each group its query heads (with their gates behind them), its key head, its value head."""
-    made = []
+    result = []
     for group_q, group_k, group_v in zip(np.split(q, groups), np.split(k, groups), np.split(v, groups)):
         if is_gated:
             by_head = group_q.reshape(heads // groups, 2, -1, *q.shape[1:])
             group_q = np.concatenate([by_head[:, 0], by_head[:, 1]]).reshape(-1, *q.shape[1:])
-        made += [group_q, group_k, group_v]
-    return np.concatenate(made)
+        result += [group_q, group_k, group_v]
+    return np.concatenate(result)
 
 
 # ---- parts of models: hf and mg are the beginnings of the names of a layer
@@ -122,9 +125,9 @@ def attention(m, hf, mg, bias=False, norms=None, o="self_attn.o_proj", at="self_
         head_norms(m, hf, mg, norms, at, qk)
 
 
-def head_norms(m, hf, mg, sizes, at="self_attn.", qk=("q_norm", "k_norm"), axis=None, kind="Auto"):
+def head_norms(m, hf, mg, sizes, at="self_attn.", qk=("q_norm", "k_norm"), axis=None):
     for theirs, ours, size in zip(qk, ("q_layernorm", "k_layernorm"), sizes):
-        m.one(f"{mg}self_attention.{ours}.weight", f"{hf}{at}{theirs}.weight", size, axis=axis, kind=kind)
+        m.one(f"{mg}self_attention.{ours}.weight", f"{hf}{at}{theirs}.weight", size, axis=axis)
 
 
 def mlp(m, hf, mg, norm="post_attention_layernorm", at="mlp.", gate="gate_proj", up="up_proj", down="down_proj"):
@@ -139,8 +142,7 @@ def experts(m, hf, mg, at="mlp.", router="mlp.gate.weight", bias=None, bias_rank
     m.one(mg + "pre_mlp_layernorm.weight", hf + "post_attention_layernorm.weight", HIDDEN)
     m.one(mg + "mlp.router.weight", hf + router, EXPERTS, HIDDEN)
     if bias:
-        m.one(mg + "mlp.router.expert_bias", hf + bias, *[1] * (bias_rank - 1), EXPERTS, of=lambda x: x.reshape(-1),
-              kind="Auto" if bias_rank == 1 else "_SqueezeBias")
+        m.one(mg + "mlp.router.expert_bias", hf + bias, *[1] * (bias_rank - 1), EXPERTS, of=lambda x: x.reshape(-1))
     for e in range(EXPERTS):
         if one:
             one_of_all(m, hf, mg, e, one)
@@ -152,7 +154,7 @@ def experts(m, hf, mg, at="mlp.", router="mlp.gate.weight", bias=None, bias_rank
         m.gated(mg + "mlp.shared_experts.linear_fc1.weight", f"{hf}{shared}gate_proj.weight", f"{hf}{shared}up_proj.weight")
         m.one(mg + "mlp.shared_experts.linear_fc2.weight", f"{hf}{shared}down_proj.weight", HIDDEN, INNER, axis=1)
     if shared_gate:
-        m.one(mg + "mlp.shared_experts.gate_weight", hf + "mlp.shared_expert_gate.weight", 1, HIDDEN, kind="Replicated")
+        m.one(mg + "mlp.shared_experts.gate_weight", hf + "mlp.shared_expert_gate.weight", 1, HIDDEN)
 
 
 def one_of_all(m, hf, mg, e, turned):
@@ -160,8 +162,8 @@ def one_of_all(m, hf, mg, e, turned):
     def of(x):
         return x[e].T if turned == "turned" else x[e]
     shape, down = ((HIDDEN, 2 * INNER), (INNER, HIDDEN)) if turned == "turned" else ((2 * INNER, HIDDEN), (HIDDEN, INNER))
-    m.one(f"{mg}mlp.experts.linear_fc1.weight{e}", hf + "mlp.experts.gate_up_proj", EXPERTS, *shape, of=of, kind="FusedGatedExpert")
-    m.one(f"{mg}mlp.experts.linear_fc2.weight{e}", hf + "mlp.experts.down_proj", EXPERTS, *down, of=of, kind="FusedExpert")
+    m.one(f"{mg}mlp.experts.linear_fc1.weight{e}", hf + "mlp.experts.gate_up_proj", EXPERTS, *shape, of=of)
+    m.one(f"{mg}mlp.experts.linear_fc2.weight{e}", hf + "mlp.experts.down_proj", EXPERTS, *down, of=of)
 
 
 def mtp(m, names, norm_key, mg="mtp.layers.0."):
@@ -184,7 +186,7 @@ def layers(hf="model.", mg="", n=LAYERS):
     return [(f"{hf}layers.{i}.", f"{mg}decoder.layers.{i}.") for i in range(n)]
 
 
-ARCHITECTURES = {}
+ARCHITECTURES, PROGRAMS = {}, set()
 
 
 def architecture(name, program, **config):
@@ -195,6 +197,8 @@ def architecture(name, program, **config):
             write(m)
             return m
         ARCHITECTURES[name] = build
+        sides = config.get("sides", ("hf", "megatron"))
+        PROGRAMS.update((f"{program}-{sides[0]}-to-{sides[1]}", f"{program}-{sides[1]}-to-{sides[0]}"))
         return write
     return add
 
@@ -207,14 +211,14 @@ def dense(name, program, hf="model.", mg="", head="lm_head.weight", tower=None, 
             mlp(m, at, to)
         for theirs, ours in tower or ():
             for end in ("patch.weight", "blocks.0.proj.bias"):
-                m.one(f"{ours}.{end}", f"{theirs}.{end}", 6, 3, kind="Replicated")
+                m.one(f"{ours}.{end}", f"{theirs}.{end}", 6, 3)
     architecture(name, program)(write)
 
 
 IN_LANGUAGE = {"hf": "language_model.model.", "mg": "language_model.", "head": "language_model.lm_head.weight"}
 THINKER = {"hf": "thinker.model.", "mg": "thinker.language_model.", "head": "thinker.lm_head.weight"}
 AUDIO = [("thinker.audio_tower", "thinker.audio_model")]
-SEEN = [("thinker.visual", "thinker.visual")]
+IMAGES_OF_THINKER = [("thinker.visual", "thinker.visual")]
 
 
 def same(*names):
@@ -226,10 +230,11 @@ dense("MistralForCausalLM", "llama")
 dense("DeciLMForCausalLM", "llama")
 dense("Qwen2ForCausalLM", "qwen2", bias=True)
 dense("GemmaForCausalLM", "gemma", head=None)
+dense("NemotronLabsDiffusionModel", "nemotron-diffusion", hf="encoder.", head="diffusion_head.weight")
 dense("Mistral3ForConditionalGeneration", "ministral3", tower=same("vision_tower", "multi_modal_projector"), **IN_LANGUAGE)
 dense("Qwen2AudioForConditionalGeneration", "ministral3", tower=same("audio_tower", "multi_modal_projector"), bias=True, **IN_LANGUAGE)
 dense("Qwen2_5_VLForConditionalGeneration", "qwen2.5-vl", mg="language_model.", tower=same("visual"), bias=True)
-dense("Qwen2_5OmniForConditionalGeneration", "qwen-thinker", tower=SEEN + AUDIO, bias=True, **THINKER)
+dense("Qwen2_5OmniForConditionalGeneration", "qwen-thinker", tower=IMAGES_OF_THINKER + AUDIO, bias=True, **THINKER)
 dense("Qwen3ASRForConditionalGeneration", "qwen-thinker", tower=AUDIO, norms=(HEAD, HEAD), **THINKER)
 
 
@@ -256,7 +261,7 @@ def gemma(name, program, norms=None, hf="model.", mg="", pre="input_layernorm", 
         if images:
             m.one("multi_modal_projector.mm_soft_embed_norm.weight", "multi_modal_projector.mm_soft_emb_norm.weight", 6)
             m.one("multi_modal_projector.proj.weight", "multi_modal_projector.mm_input_projection_weight", 6, HIDDEN, of=lambda x: x.T)
-            m.one("vision_tower.layers.0.fc.weight", "vision_tower.layers.0.fc.weight", 6, 3, kind="Replicated")
+            m.one("vision_tower.layers.0.fc.weight", "vision_tower.layers.0.fc.weight", 6, 3)
 
 
 gemma("Gemma2ForCausalLM", "gemma2")
@@ -313,12 +318,12 @@ def moe(name, program, hf="model.", mg="", head="lm_head.weight", first_dense=0,
             else:
                 experts(m, at, to, **options)
         for theirs, ours in tower:
-            m.one(f"{ours}.blocks.0.proj.bias", f"{theirs}.blocks.0.proj.bias", 6, kind="Replicated")
+            m.one(f"{ours}.blocks.0.proj.bias", f"{theirs}.blocks.0.proj.bias", 6)
 
 
 moe("Qwen3MoeForCausalLM", "qwen3-moe")
 moe("OlmoeForCausalLM", "qwen3-moe", norms=(HEADS * HEAD, GROUPS * HEAD))
-moe("Qwen3OmniMoeForConditionalGeneration", "qwen-thinker", tower=SEEN + AUDIO, **THINKER)
+moe("Qwen3OmniMoeForConditionalGeneration", "qwen-thinker", tower=IMAGES_OF_THINKER + AUDIO, **THINKER)
 moe("Ernie4_5_MoeForCausalLM", "ernie4.5-moe", first_dense=1, norms=None, bias="mlp.moe_statics.e_score_correction_bias", bias_rank=2,
     shared="mlp.shared_experts.")
 
@@ -357,9 +362,26 @@ def minimax_m2(m):
     ends(m)
     for at, to in layers():
         attention(m, at, to)
-        head_norms(m, at, to, (HEADS * HEAD, GROUPS * HEAD), axis=0, kind="_FullDimQKNorm")
+        head_norms(m, at, to, (HEADS * HEAD, GROUPS * HEAD), axis=0)
         experts(m, at, to, at="block_sparse_moe.", router="block_sparse_moe.gate.weight", names=("w1", "w3", "w2"),
                 bias="block_sparse_moe.e_score_correction_bias")
+
+
+@architecture("MiniMaxM3SparseForConditionalGeneration", "minimax-m3")
+def minimax_m3(m):
+    ends(m, **IN_LANGUAGE)
+    for i, (at, to) in enumerate(layers("language_model.model.", "language_model.")):
+        attention(m, at, to, norms=(HEAD, HEAD))
+        if i == 0:
+            mlp(m, at, to)
+            continue
+        experts(m, at, to, at="block_sparse_moe.", router="block_sparse_moe.gate.weight", names=("w1", "w3", "w2"),
+                bias="block_sparse_moe.e_score_correction_bias", shared="block_sparse_moe.shared_experts.")
+        for x, size in (("q", 2 * HEAD), ("k", HEAD)):
+            m.one(f"lightning_indexers.{i}.{x}_proj.weight", f"{at}self_attn.index_{x}_proj.weight", size, HIDDEN)
+            m.one(f"lightning_indexers.{i}.{x}_norm.weight", f"{at}self_attn.index_{x}_norm.weight", HEAD)
+    for name in ("vision_tower", "multi_modal_projector", "patch_merge_mlp"):
+        m.one(name + ".fc.weight", name + ".fc.weight", 6, 3)
 
 
 def bailing_attention(m, at, to):
@@ -403,8 +425,8 @@ def delta_net(m, hf, mg, is_joined):
     m.one(to + "A_log", at + "A_log", NV, axis=0)
     m.one(to + "dt_bias", at + "dt_bias", NV, axis=0)
     conv = m.make(at + "conv1d.weight", 2 * NK * DK + NV * DV, 1, 4)
-    m.parts(to + "conv1d.weight", "GDNConv1d", [at + "conv1d.weight"], np.split(conv, [NK * DK, 2 * NK * DK]))
-    m.one(to + "out_norm.weight", at + "norm.weight", DV, of=less_one, kind="RMSNorm2ZeroCenteredRMSNorm", near_one=True)
+    m.parts(to + "conv1d.weight", np.split(conv, [NK * DK, 2 * NK * DK]))
+    m.one(to + "out_norm.weight", at + "norm.weight", DV, of=less_one, near_one=True)
     m.one(to + "out_proj.weight", at + "out_proj.weight", HIDDEN, NV * DV, axis=1)
     if is_joined:
         keys = [at + "in_proj_qkvz.weight", at + "in_proj_ba.weight"]
@@ -417,18 +439,18 @@ def delta_net(m, hf, mg, is_joined):
         keys = [f"{at}in_proj_{x}.weight" for x in ("qkv", "z", "b", "a")]
         parts = np.split(m.make(keys[0], 2 * NK * DK + NV * DV, HIDDEN), [NK * DK, 2 * NK * DK])
         parts += [m.make(key, size, HIDDEN) for key, size in zip(keys[1:], (NV * DV, NV, NV))]
-    m.parts(to + "in_proj.weight", "GDNLinear" if is_joined else "GDNLinearSeparate", keys, parts)
+    m.parts(to + "in_proj.weight", parts)
 
 
 def less_one(bits):
     wide = (bits.astype(np.uint32) << 16).view(np.float32) - np.float32(1)
-    made = wide.view(np.uint32)
-    assert not (made & 0xFFFF).any()
-    return (made >> 16).astype(np.uint16)
+    result = wide.view(np.uint32)
+    assert not (result & 0xFFFF).any()
+    return (result >> 16).astype(np.uint16)
 
 
-def qwen_next(name, program, is_joined=False, has_experts=True, hf="model.", mg="", one=None, seen=False):
-    config = dict(DELTA) | ({"vision_config": VISION} if seen else {})
+def qwen_next(name, program, is_joined=False, has_experts=True, hf="model.", mg="", one=None, has_images=False):
+    config = dict(DELTA) | ({"vision_config": VISION} if has_images else {})
 
     @architecture(name, program, options=("--allow-rounding",), **config)
     def write(m):
@@ -449,7 +471,7 @@ def qwen_next(name, program, is_joined=False, has_experts=True, hf="model.", mg=
             experts(m, "mtp.layers.0.", mg + MTP, **how)
         else:
             mlp(m, "mtp.layers.0.", mg + MTP)
-        if seen:
+        if has_images:
             qwen_vision(m, False)
 
 
@@ -466,9 +488,9 @@ def qwen_vision(m, has_deepstack):
         for end in ("weight", "bias"):
             m.one(f"{mg}{ours}{end}", f"{hf}{theirs}.{end}", size)
 
-    m.one(mg + "patch_embed.proj.weight", hf + "patch_embed.proj.weight", V_HIDDEN, 3, 2, 4, 4, kind="Replicated")
-    m.one(mg + "patch_embed.proj.bias", hf + "patch_embed.proj.bias", V_HIDDEN, kind="Replicated")
-    m.one(mg + "pos_embed.weight", hf + "pos_embed.weight", 16, V_HIDDEN, kind="Replicated")
+    m.one(mg + "patch_embed.proj.weight", hf + "patch_embed.proj.weight", V_HIDDEN, 3, 2, 4, 4)
+    m.one(mg + "patch_embed.proj.bias", hf + "patch_embed.proj.bias", V_HIDDEN)
+    m.one(mg + "pos_embed.weight", hf + "pos_embed.weight", 16, V_HIDDEN)
     for i in range(2):
         at, to = f"blocks.{i}.", f"decoder.layers.{i}."
         norm(to + "self_attention.linear_qkv.layer_norm_", at + "norm1", V_HIDDEN)
@@ -491,8 +513,8 @@ qwen_next("Qwen3NextForCausalLM", "qwen3-next", is_joined=True)
 qwen_next("Qwen3_5ForCausalLM", "qwen3.5", has_experts=False)
 qwen_next("Qwen3_5MoeForCausalLM", "qwen3.5", one="straight")
 IMAGES = {"hf": "model.language_model.", "mg": "language_model."}
-qwen_next("Qwen3_5ForConditionalGeneration", "qwen3.5-vl", has_experts=False, seen=True, **IMAGES)
-qwen_next("Qwen3_5MoeForConditionalGeneration", "qwen3.5-vl", one="straight", seen=True, **IMAGES)
+qwen_next("Qwen3_5ForConditionalGeneration", "qwen3.5-vl", has_experts=False, has_images=True, **IMAGES)
+qwen_next("Qwen3_5MoeForConditionalGeneration", "qwen3.5-vl", one="straight", has_images=True, **IMAGES)
 
 
 def qwen3_vl(name, has_experts):
@@ -560,7 +582,7 @@ def deepseek(name, program="deepseek-v3", has_mtp=False, bias=True, tower=(), hf
             experts(m, at, MTP, **how)
             copies(m, at)
         for theirs, ours in tower:
-            m.one(f"{ours}.blocks.0.proj.bias", f"{theirs}.blocks.0.proj.bias", 6, kind="Replicated")
+            m.one(f"{ours}.blocks.0.proj.bias", f"{theirs}.blocks.0.proj.bias", 6)
 
 
 deepseek("DeepseekV2ForCausalLM", q_rank=False, bias=False)
@@ -589,7 +611,7 @@ def glm4(name, program, has_mtp, hf="model.", mg=""):
             experts(m, at, MTP, **how)
             copies(m, at)
         else:
-            m.one("visual.blocks.0.attn.proj.weight", "model.visual.blocks.0.attn.proj.weight", 6, 3, kind="Replicated")
+            m.one("visual.blocks.0.attn.proj.weight", "model.visual.blocks.0.attn.proj.weight", 6, 3)
 
 
 glm4("Glm4MoeForCausalLM", "glm4-moe", True)
@@ -608,12 +630,12 @@ def gpt_oss(m):
         m.one(to + "mlp.router.bias", at + "mlp.router.bias", EXPERTS)
         for e in range(EXPERTS):
             fc1, fc2, hf = f"{to}mlp.experts.linear_fc1.", f"{to}mlp.experts.linear_fc2.", at + "mlp.experts."
-            m.one(f"{fc1}weight{e}", hf + "gate_up_proj", EXPERTS, HIDDEN, 2 * INNER, kind="GPTOSSMLPGateUpProj",
+            m.one(f"{fc1}weight{e}", hf + "gate_up_proj", EXPERTS, HIDDEN, 2 * INNER,
                   of=lambda x, e=e: np.concatenate([x[e].T[0::2], x[e].T[1::2]]))
-            m.one(f"{fc1}bias{e}", hf + "gate_up_proj_bias", EXPERTS, 2 * INNER, kind="GPTOSSMLPGateUpProj",
+            m.one(f"{fc1}bias{e}", hf + "gate_up_proj_bias", EXPERTS, 2 * INNER,
                   of=lambda x, e=e: np.concatenate([x[e][0::2], x[e][1::2]]))
-            m.one(f"{fc2}weight{e}", hf + "down_proj", EXPERTS, INNER, HIDDEN, kind="GPTOSSMLPDownProj", of=lambda x, e=e: x[e].T)
-            m.one(f"{fc2}bias{e}", hf + "down_proj_bias", EXPERTS, HIDDEN, kind="GPTOSSMLPDownProj", of=lambda x, e=e: x[e])
+            m.one(f"{fc2}weight{e}", hf + "down_proj", EXPERTS, INNER, HIDDEN, of=lambda x, e=e: x[e].T)
+            m.one(f"{fc2}bias{e}", hf + "down_proj_bias", EXPERTS, HIDDEN, of=lambda x, e=e: x[e])
 
 
 # Mamba 2: heads, their size, groups, size of the state.
@@ -623,15 +645,14 @@ MH, MD, MG, MS = 4, 6, 2, 5
 def mamba(m, at, to):
     inner, state = MH * MD, MG * MS
     for name in ("A_log", "D", "dt_bias"):
-        m.one(to + name, at + name, MH, axis=0, kind="ColumnParallel")
-    m.one(to + "norm.weight", at + "norm.weight", inner, axis=0, kind="ColumnParallel")
-    m.one(to + "out_proj.weight", at + "out_proj.weight", HIDDEN, inner, axis=1, kind="RowParallel")
-    whole = m.make(at + "in_proj.weight", 2 * inner + 2 * state + MH, HIDDEN)
-    m.parts(to + "in_proj.weight", "MambaInProj", [at + "in_proj.weight"],
-            np.split(whole, [inner, 2 * inner, 2 * inner + state, 2 * inner + 2 * state]))
+        m.one(to + name, at + name, MH, axis=0)
+    m.one(to + "norm.weight", at + "norm.weight", inner, axis=0)
+    m.one(to + "out_proj.weight", at + "out_proj.weight", HIDDEN, inner, axis=1)
+    full = m.make(at + "in_proj.weight", 2 * inner + 2 * state + MH, HIDDEN)
+    m.parts(to + "in_proj.weight", np.split(full, [inner, 2 * inner, 2 * inner + state, 2 * inner + 2 * state]))
     for end, rest in (("weight", (1, 4)), ("bias", ())):
-        whole = m.make(f"{at}conv1d.{end}", inner + 2 * state, *rest)
-        m.parts(f"{to}conv1d.{end}", "MambaConv1d", [f"{at}conv1d.{end}"], np.split(whole, [inner, inner + state]))
+        full = m.make(f"{at}conv1d.{end}", inner + 2 * state, *rest)
+        m.parts(f"{to}conv1d.{end}", np.split(full, [inner, inner + state]))
 
 
 @architecture("NemotronHForCausalLM", "nemotron-h", mamba_num_heads=MH, mamba_head_dim=MD, n_groups=MG, ssm_state_size=MS)
@@ -780,7 +801,7 @@ def gguf_stacks(m, at, to, shared=None):
     m.one(to + "ffn_gate_inp.weight", at + "mlp.gate.weight", EXPERTS, HIDDEN)
     for x, shape in (("gate", (INNER, HIDDEN)), ("up", (INNER, HIDDEN)), ("down", (HIDDEN, INNER))):
         keys = [f"{at}mlp.experts.{e}.{x}_proj.weight" for e in range(EXPERTS)]
-        m.cut(f"{to}ffn_{x}_exps.weight", "stack", keys, None, np.stack([m.make(key, *shape) for key in keys]))
+        m.cut(f"{to}ffn_{x}_exps.weight", None, np.stack([m.make(key, *shape) for key in keys]))
         if shared:
             m.one(f"{to}ffn_{x}_shexp.weight", f"{at}mlp.{shared}.{x}_proj.weight", *shape)
 
@@ -803,8 +824,8 @@ def deepseek_gguf(m, layer, at, to):
                                 ("attn_kv_a_norm", "kv_a_layernorm", (KV_RANK,))):
         m.one(f"{to}{ours}.weight", f"{at}self_attn.{theirs}.weight", *shape)
     both = m.make(at + "self_attn.kv_b_proj.weight", HEADS * (HEAD + HEAD + 1), KV_RANK).reshape(HEADS, -1, KV_RANK)
-    m.cut(to + "attn_k_b.weight", "MLA", [], None, both[:, :HEAD].swapaxes(1, 2))
-    m.cut(to + "attn_v_b.weight", "MLA", [], None, both[:, HEAD:])
+    m.cut(to + "attn_k_b.weight", None, both[:, :HEAD].swapaxes(1, 2))
+    m.cut(to + "attn_v_b.weight", None, both[:, HEAD:])
     if layer == 0:
         m.one(to + "ffn_norm.weight", at + "post_attention_layernorm.weight", HIDDEN)
         for x, shape in (("gate", (INNER, HIDDEN)), ("up", (INNER, HIDDEN)), ("down", (HIDDEN, INNER))):
@@ -864,14 +885,14 @@ def tensor(dtype, shape, data):
     return np.frombuffer(data, np.uint16 if dtype == "BF16" else np.uint32).reshape(shape)
 
 
-def difference(made, expected):
-    for key in sorted(set(made) | set(expected)):
-        if key not in made:
+def difference(result, expected):
+    for key in sorted(set(result) | set(expected)):
+        if key not in result:
             return key + " is missing"
         if key not in expected:
             return key + " should not be there"
-        if made[key].dtype != expected[key].dtype or not np.array_equal(made[key], expected[key]):
-            return f"{key} differs: {made[key].shape}, {expected[key].shape}"
+        if result[key].dtype != expected[key].dtype or not np.array_equal(result[key], expected[key]):
+            return f"{key} differs: {result[key].shape}, {expected[key].shape}"
     return ""
 
 
@@ -901,8 +922,8 @@ def check(reshard, m, where):
         return
     failed = convert(reshard, path("hf"), path("two"), "--program", forward, "--strict-warnings", "--layout", path("layout.json"), "--per-rank")
     yield failed or "".join(difference(of_rank(path("two"), rank), m.ranks[2][rank]) for rank in (0, 1))
-    for made in ("one", "two"):
-        yield convert(reshard, path(made), path("back_" + made), *back) or difference(read(path("back_" + made)), m.hf)
+    for result in ("one", "two"):
+        yield convert(reshard, path(result), path("back_" + result), *back) or difference(read(path("back_" + result)), m.hf)
 
 
 def main(reshard, names):
@@ -911,20 +932,20 @@ def main(reshard, names):
     for name in names or ARCHITECTURES:
         m = ARCHITECTURES[name]()
         with tempfile.TemporaryDirectory() as where:
-            found = list(check(reshard, m, where))
-        failed = failed or any(found)
-        words = ["no    " if one else "equal " for one in found]
+            differences = list(check(reshard, m, where))
+        failed = failed or any(differences)
+        words = ["no    " if one else "equal " for one in differences]
         if not m.is_cut:
             words.insert(1, "-     ")
         print(f"{name:40} {m.program:14}", " ".join(words).rstrip(), flush=True)
-        for one in found:
+        for one in differences:
             if one:
                 print("    " + one, flush=True)
     return failed
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--pairs":
-        print(json.dumps({name: build().pairs for name, build in ARCHITECTURES.items()}))
+    if sys.argv[1] == "--programs":
+        print(*sorted(PROGRAMS), sep="\n")
         sys.exit(0)
     sys.exit(main(sys.argv[1], sys.argv[2:]))
