@@ -141,7 +141,7 @@ std::optional<index_vector> extents_in(std::string_view text) {
 /// shape, and a tensor of the program's result with the same data type, and the same shape if the
 /// line has none.
 void add_stated_shapes(reshard::vector<aoa::known_tensor>& tensors, std::string_view text,
-                       catalog const& results) {
+                       catalog const& results, std::string const& program) {
     key_set keys;
     for (aoa::known_tensor const& tensor : tensors)
         keys.emplace(tensor.entry.key);
@@ -151,12 +151,14 @@ void add_stated_shapes(reshard::vector<aoa::known_tensor>& tensors, std::string_
         std::string_view const line = text.substr(at, text.find('\n', at) - at);
         std::size_t const end = line.find(as), bracket = std::min(line.find(" ["), end);
         bool const has_shape = bracket != end;
-        auto const shape = extents_in(
-            has_shape ? line.substr(bracket + 2, end - bracket - 3) : std::string_view());
-        if (end == line.npos || !shape || (has_shape && line[end - 1] != ']'))
-            fail(errc::syntax, "'#! shape ", line, "' is not '#! shape KEY [4, 6] as OTHER'");
-        catalog_entry const* const other = results.find(line.substr(end + as.size()));
+        auto const shape = extents_in(has_shape ? line.substr(bracket + 2, end - bracket - 3)
+                                                : std::string_view());
         std::string key(line.substr(0, bracket));
+        if (end == line.npos || !shape || (has_shape && line[end - 1] != ']') ||
+            key.find(' ') != key.npos)
+            fail(errc::syntax, program, ": '#! shape ", line,
+                 "' is not '#! shape KEY [4, 6] as OTHER'");
+        catalog_entry const* const other = results.find(line.substr(end + as.size()));
         if (!other || !keys.emplace(key).second)
             continue;
         index_vector const& extents = has_shape ? *shape : other->shape;
@@ -256,7 +258,7 @@ aoa::expansion program_expander::expand_as_written(aoa::program const& written,
     if (runs_backwards(files_)) {
         auto tensors = known_tensors(target);
         catalog const& source = seen();
-        add_stated_shapes(tensors, written.source_text(), source);
+        add_stated_shapes(tensors, written.source_text(), source, files_.program);
         aoa::expansion back = expand_backwards(written, source, tensors, files_);
         if (back.is_complete && !files_.like.empty())
             check_like(back.code);

@@ -164,8 +164,9 @@ public:
         if (text[sign] == '+')
             return std::to_string(detail::checked_add(left, right, "the numbers of a program"));
         if (text[sign] == '*')
-            return std::to_string(detail::checked_multiply(left, right, "the numbers of a program"));
-        if (right == 0 || left % right != 0)
+            return std::to_string(
+                detail::checked_multiply(left, right, "the numbers of a program"));
+        if (right <= 0 || left % right != 0)
             fail(errc::usage, files_.program, ": {", text, "} is not a whole number: ", left, " / ",
                  right);
         return std::to_string(left / right);
@@ -324,7 +325,8 @@ private:
         if (!is_known || !line.ends_with('}'))
             fail(errc::syntax, "'", line,
                  "' is not a mark; the marks are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, "
-                 "{refuses TEXT, TEXT}, {if KEY, KEY}, {each NAME of KEY without KEY}, {end}, {switch NAME: OLD -> NEW}, "
+                 "{refuses TEXT, TEXT}, {if KEY, KEY}, {each NAME of KEY without KEY}, {end}, "
+                 "{switch NAME: OLD -> NEW}, "
                  "{stack}, {unstack} and {dequantize}, each on a separate line");
         line.remove_suffix(1);
         if (line.starts_with(if_mark))

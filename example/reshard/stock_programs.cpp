@@ -29,7 +29,8 @@ void add_replacements(reshard::vector<replacement>& pairs, std::string_view line
     constexpr std::string_view arrow = " -> ", comma = ", ";
     for (line.remove_prefix(names_line.size()); !line.empty();) {
         std::size_t const end = std::min(line.find(comma), line.size()), at = line.find(arrow);
-        pairs.emplace_back(line.substr(0, at), line.substr(at + arrow.size(), end - at - arrow.size()));
+        pairs.emplace_back(line.substr(0, at),
+                           line.substr(at + arrow.size(), end - at - arrow.size()));
         line.remove_prefix(std::min(end + comma.size(), line.size()));
     }
 }

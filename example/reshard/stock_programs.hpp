@@ -23,7 +23,7 @@ struct program_switch {
 struct stock_program {
     std::string_view name; ///< for example `llama-hf-to-megatron`
     std::string_view description;
-    std::string text;      ///< with the names of this program, and of its other direction
+    std::string text;          ///< with the names of this program, and of its other direction
     bool is_backwards = false; ///< the text is written in the other direction
     reshard::vector<program_switch> switches = {};
 };
