@@ -40,7 +40,7 @@ class Model:
         self.random = np.random.default_rng(zlib.crc32(name.encode()))
         self.hf, self.ranks, self.axes = {}, {1: [{}], 2: [{}, {}]}, {}
         self.config = {"num_attention_heads": HEADS, "num_key_value_heads": GROUPS, "head_dim": HEAD,
-                       "hidden_size": HIDDEN, "num_hidden_layers": LAYERS} | (config or {})
+                       "hidden_size": HIDDEN, "num_hidden_layers": LAYERS, "num_experts": EXPERTS} | (config or {})
 
     def make(self, key, *shape, near_one=False):
         """A tensor of Hugging Face: random bits of bfloat16 numbers."""
@@ -162,8 +162,9 @@ def one_of_all(m, hf, mg, e, turned):
     def of(x):
         return x[e].T if turned == "turned" else x[e]
     shape, down = ((HIDDEN, 2 * INNER), (INNER, HIDDEN)) if turned == "turned" else ((2 * INNER, HIDDEN), (HIDDEN, INNER))
-    m.one(f"{mg}mlp.experts.linear_fc1.weight{e}", hf + "mlp.experts.gate_up_proj", EXPERTS, *shape, of=of)
-    m.one(f"{mg}mlp.experts.linear_fc2.weight{e}", hf + "mlp.experts.down_proj", EXPERTS, *down, of=of)
+    gate_up = of(m.make(hf + "mlp.experts.gate_up_proj", EXPERTS, *shape))
+    m.parts(f"{mg}mlp.experts.linear_fc1.weight{e}", np.split(gate_up, 2))
+    m.one(f"{mg}mlp.experts.linear_fc2.weight{e}", hf + "mlp.experts.down_proj", EXPERTS, *down, of=of, axis=1)
 
 
 def mtp(m, names, norm_key, mg="mtp.layers.0."):
@@ -630,11 +631,11 @@ def gpt_oss(m):
         m.one(to + "mlp.router.bias", at + "mlp.router.bias", EXPERTS)
         for e in range(EXPERTS):
             fc1, fc2, hf = f"{to}mlp.experts.linear_fc1.", f"{to}mlp.experts.linear_fc2.", at + "mlp.experts."
-            m.one(f"{fc1}weight{e}", hf + "gate_up_proj", EXPERTS, HIDDEN, 2 * INNER,
-                  of=lambda x, e=e: np.concatenate([x[e].T[0::2], x[e].T[1::2]]))
-            m.one(f"{fc1}bias{e}", hf + "gate_up_proj_bias", EXPERTS, 2 * INNER,
-                  of=lambda x, e=e: np.concatenate([x[e][0::2], x[e][1::2]]))
-            m.one(f"{fc2}weight{e}", hf + "down_proj", EXPERTS, INNER, HIDDEN, of=lambda x, e=e: x[e].T)
+            gate_up = m.make(hf + "gate_up_proj", EXPERTS, HIDDEN, 2 * INNER)[e].T
+            biases = m.make(hf + "gate_up_proj_bias", EXPERTS, 2 * INNER)[e]
+            m.parts(f"{fc1}weight{e}", [gate_up[0::2], gate_up[1::2]])
+            m.parts(f"{fc1}bias{e}", [biases[0::2], biases[1::2]])
+            m.one(f"{fc2}weight{e}", hf + "down_proj", EXPERTS, INNER, HIDDEN, of=lambda x, e=e: x[e].T, axis=1)
             m.one(f"{fc2}bias{e}", hf + "down_proj_bias", EXPERTS, HIDDEN, of=lambda x, e=e: x[e])
 
 
