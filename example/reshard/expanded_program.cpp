@@ -12,6 +12,7 @@
 #include <reshard/storage/target_files.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -121,6 +122,51 @@ void refuse_old_names(aoa::expansion& expanded, catalog const& source, catalog c
     }
 }
 
+/// The extents in a text such as `4, 6`; std::nullopt if it is not a list.
+std::optional<index_vector> extents_in(std::string_view text) {
+    index_vector shape;
+    while (!text.empty()) {
+        index_t extent = 0;
+        auto const read = std::from_chars(text.data(), text.data() + text.size(), extent);
+        text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
+        if (read.ec != std::errc() || !(text.empty() || text.starts_with(", ")))
+            return std::nullopt;
+        text.remove_prefix(std::min(text.size(), std::size_t{2}));
+        shape.push_back(extent);
+    }
+    return shape;
+}
+
+/// Adds the tensors of lines `#! shape KEY [4, 6] as OTHER`: a tensor that the program reads, its
+/// shape, and a tensor of the program's result with the same data type, and the same shape if the
+/// line has none.
+void add_stated_shapes(reshard::vector<aoa::known_tensor>& tensors, std::string_view text,
+                       catalog const& results, std::string const& program) {
+    key_set keys;
+    for (aoa::known_tensor const& tensor : tensors)
+        keys.emplace(tensor.entry.key);
+    constexpr std::string_view begin = "#! shape ", as = " as ";
+    for (std::size_t at = text.find(begin); at != text.npos; at = text.find(begin, at)) {
+        at += begin.size();
+        std::string_view const line = text.substr(at, text.find('\n', at) - at);
+        std::size_t const end = line.find(as), bracket = std::min(line.find(" ["), end);
+        bool const has_shape = bracket != end;
+        auto const shape = extents_in(has_shape ? line.substr(bracket + 2, end - bracket - 3)
+                                                : std::string_view());
+        std::string key(line.substr(0, bracket));
+        if (end == line.npos || !shape || (has_shape && line[end - 1] != ']') ||
+            key.find(' ') != key.npos)
+            fail(errc::syntax, program, ": '#! shape ", line,
+                 "' is not '#! shape KEY [4, 6] as OTHER'");
+        catalog_entry const* const other = results.find(line.substr(end + as.size()));
+        if (!other || !keys.emplace(key).second)
+            continue;
+        index_vector const& extents = has_shape ? *shape : other->shape;
+        auto const parts = index_vector::filled(extents.size(), 1);
+        tensors.push_back({{std::move(key), other->dtype, extents, parts}, true, false});
+    }
+}
+
 } // namespace
 
 aoa::lowering lower_exports(aoa::program const& code, catalog const& source,
@@ -210,7 +256,10 @@ void program_expander::check_like(aoa::program const& back) const {
 aoa::expansion program_expander::expand_as_written(aoa::program const& written,
                                                    detail::layout_table const* target) const {
     if (runs_backwards(files_)) {
-        aoa::expansion back = expand_backwards(written, seen(), known_tensors(target), files_);
+        auto tensors = known_tensors(target);
+        catalog const& source = seen();
+        add_stated_shapes(tensors, written.source_text(), source, files_.program);
+        aoa::expansion back = expand_backwards(written, source, tensors, files_);
         if (back.is_complete && !files_.like.empty())
             check_like(back.code);
         return back;

@@ -152,19 +152,24 @@ public:
         has_config_ = config_.is_object();
     }
 
-    std::string operator()(std::string const& name) {
-        used_.insert(name);
-        if (auto const match = given_.find(name); match != given_.end())
-            return match->second;
-        auto const match = number_in(config_, name);
-        if (!match)
-            fail(errc::usage, files_.program, ": the value of {", name,
-                 "} is not known: ", path_.string(),
-                 has_config_ ? " has no such number" : " is missing or is not JSON",
-                 has_config_ ? numbers_like(config_, name) : "", "; give it with --set ", name,
-                 "=NUMBER");
-        read_[name] = *match;
-        return *match;
+    /// The value of a name, or of sums, products and quotients of names and numbers; of the last
+    /// two, from left to right.
+    std::string operator()(std::string const& text) {
+        std::size_t const plus = text.rfind('+');
+        std::size_t const sign = plus == text.npos ? text.find_last_of("*/") : plus;
+        if (sign == text.npos)
+            return value(text);
+        index_t const left = number((*this)(text.substr(0, sign)));
+        index_t const right = number((*this)(text.substr(sign + 1)));
+        if (text[sign] == '+')
+            return std::to_string(detail::checked_add(left, right, "the numbers of a program"));
+        if (text[sign] == '*')
+            return std::to_string(
+                detail::checked_multiply(left, right, "the numbers of a program"));
+        if (right <= 0 || left % right != 0)
+            fail(errc::usage, files_.program, ": {", text, "} is not a whole number: ", left, " / ",
+                 right);
+        return std::to_string(left / right);
     }
 
     /// Whether a switch was turned on or off; std::nullopt if it was not set.
@@ -192,6 +197,32 @@ public:
     }
 
 private:
+    index_t number(std::string const& digits) const {
+        index_t result = 0;
+        char const* const end = digits.data() + digits.size();
+        if (auto const read = std::from_chars(digits.data(), end, result);
+            read.ec != std::errc() || read.ptr != end)
+            fail(errc::usage, files_.program, ": ", digits, " is not a number of 64 bits");
+        return result;
+    }
+
+    std::string value(std::string const& name) {
+        if (!name.empty() && name.find_first_not_of("0123456789") == name.npos)
+            return name;
+        used_.insert(name);
+        if (auto const match = given_.find(name); match != given_.end())
+            return match->second;
+        auto const match = number_in(config_, name);
+        if (!match)
+            fail(errc::usage, files_.program, ": the value of {", name,
+                 "} is not known: ", path_.string(),
+                 has_config_ ? " has no such number" : " is missing or is not JSON",
+                 has_config_ ? numbers_like(config_, name) : "", "; give it with --set ", name,
+                 "=NUMBER");
+        read_[name] = *match;
+        return *match;
+    }
+
     job_files const& files_;
     std::filesystem::path path_;
     boost::json::value config_;
@@ -263,6 +294,7 @@ public:
         }
         flush();
         result_.pop_back(); // no line follows the last line break
+        check_refused();
         return std::move(result_);
     }
 
@@ -270,7 +302,8 @@ private:
     void take_mark(std::string_view line) {
         flush();
         constexpr std::string_view if_mark = "{if ", each_mark = "{each ", needs_mark = "{needs ",
-                                   keeps_mark = "{keeps ", switch_mark = "{switch ";
+                                   keeps_mark = "{keeps ", switch_mark = "{switch ",
+                                   refuses_mark = "{refuses ";
         if (line.ends_with('\r'))
             line.remove_suffix(1);
         repeats_ = {std::string()};
@@ -285,13 +318,15 @@ private:
         bool const has_arrow = line.find(" -> ") != line.npos;
         bool const is_known =
             line == "{end}" || line.starts_with(if_mark) || line.starts_with(keeps_mark) ||
+            line.starts_with(refuses_mark) ||
             (line.starts_with(switch_mark) && has_arrow && line.find(": ") != line.npos) ||
             (line.starts_with(needs_mark) && has_arrow) ||
             (line.starts_with(each_mark) && line.find(" of ") != line.npos);
         if (!is_known || !line.ends_with('}'))
             fail(errc::syntax, "'", line,
-                 "' is not a mark; the marks are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, {if "
-                 "KEY, KEY}, {each NAME of KEY without KEY}, {end}, {switch NAME: OLD -> NEW}, "
+                 "' is not a mark; the marks are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, "
+                 "{refuses TEXT, TEXT}, {if KEY, KEY}, {each NAME of KEY without KEY}, {end}, "
+                 "{switch NAME: OLD -> NEW}, "
                  "{stack}, {unstack} and {dequantize}, each on a separate line");
         line.remove_suffix(1);
         if (line.starts_with(if_mark))
@@ -300,6 +335,9 @@ private:
             check_needed(line.substr(needs_mark.size()));
         else if (line.starts_with(keeps_mark))
             add_kept(line.substr(keeps_mark.size()));
+        else if (line.starts_with(refuses_mark))
+            for (std::string_view const text : parts_of(line.substr(refuses_mark.size()), ", "))
+                refused_.emplace_back(text);
         else if (line.starts_with(switch_mark))
             add_switch(line.substr(switch_mark.size()));
         else if (line.starts_with(each_mark))
@@ -335,6 +373,16 @@ private:
     void add_kept(std::string_view line) {
         for (std::string_view const pattern : parts_of(line, ", "))
             keeps_.emplace_back(pattern);
+    }
+
+    /// Refuses statements with names that no model has: they are for another model of the text.
+    void check_refused() const {
+        for (std::string_view const line : parts_of(result_, "\n"))
+            for (std::string const& text : refused_)
+                if (!line.starts_with('#') && line.find(text) != line.npos)
+                    fail(errc::unknown_key, program_,
+                         ": the program is for another model: it does not have both names of '",
+                         line, "'");
     }
 
     /// Adds statements that are made from the source's tensors.
@@ -418,7 +466,7 @@ private:
     catalog const& source_;
     program_values& values_;
     std::string result_, block_, name_;
-    reshard::vector<std::string> keeps_;
+    reshard::vector<std::string> keeps_, refused_;
     bool needs_ = false;                                            ///< the text has `{needs ...}`
     reshard::vector<std::pair<std::string, std::string>> switches_; ///< old and new texts
     reshard::vector<std::string> repeats_ = {std::string()};

@@ -16,7 +16,8 @@
 /// A text that begins like the tool's own programs (`#! program`) may have gaps:
 ///
 /// - `{num_hidden_layers}`, `{text_config.hidden_size}`: a value from `--set` or from the
-///   `config.json` beside the source. A name before a dot is an object's.
+///   `config.json` beside the source. A name before a dot is an object's. `{a*b}` and `{a/b}` are
+///   products and quotients of such values and of numbers.
 /// - `{switch NAME: OLD -> NEW}`: replaces OLD by NEW in all lines below, if `--set NAME=1` is
 ///   given, or if a key of the source contains NEW and `--set NAME=0` is not given. A line
 ///   `#! switch NAME: description` documents it.
@@ -27,6 +28,7 @@
 ///   backwards, without the second. `KEY[1] = KEY[0]` in place of `KEY` compares two extents.
 ///   Then tensors that no statement names are refused as well, except:
 /// - `{keeps PATTERN, PATTERN}`: tensors that stay unchanged.
+/// - `{refuses TEXT, TEXT}`: refuses a source for which a statement has one of these texts.
 /// - `{stack}`, `{unstack}`, `{dequantize}`: the statements of stacked_tensors.hpp.
 
 namespace tool {

@@ -23,7 +23,7 @@ struct program_switch {
 struct stock_program {
     std::string_view name; ///< for example `llama-hf-to-megatron`
     std::string_view description;
-    std::string_view text;
+    std::string text;          ///< with the names of this program, and of its other direction
     bool is_backwards = false; ///< the text is written in the other direction
     reshard::vector<program_switch> switches = {};
 };
@@ -36,9 +36,10 @@ stock_program const& find_stock_program(std::string_view name);
 
 /// The beginnings of lines in which a text gives its names. `#! program NAME: description` is for
 /// the direction in which it is written, `#! backwards NAME: description` for the other direction.
-/// `#! switch NAME: description` is a switch of all its programs.
+/// Below them, `#! switch NAME: description` is a switch of the program (in both directions) that is
+/// named last, and `#! names OLD -> NEW, OLD -> NEW` replaces texts in it.
 inline constexpr std::string_view program_line = "#! program ", backwards_line = "#! backwards ",
-                                  switch_line = "#! switch ";
+                                  names_line = "#! names ", switch_line = "#! switch ";
 
 /// The texts. The build makes them from the files in `example/programs`.
 extern reshard::vector<std::string_view> const stock_texts;
