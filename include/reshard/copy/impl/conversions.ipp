@@ -250,7 +250,10 @@ RESHARD_DECL void element_scales::fill(index_t position, index_t stride, index_t
 class product_tables {
 public:
     explicit product_tables(prepared_copy const& ready)
-        : conversion_(ready.conversion), are_useful_(is_worth(ready)) {}
+        : conversion_(ready.conversion),
+          streaming_(ready.streaming),
+          cast_(vector_conversion_of(data_type::f8_e4m3, data_type::bf16)),
+          are_useful_(cast_ && is_worth(ready)) {}
 
     bool are_useful() const { return are_useful_; }
 
@@ -258,7 +261,7 @@ public:
                  index_t elements) {
         table& of_scale = table_of(scale);
         if (of_scale.is_symmetric)
-            return by_table().with(&of_scale.products).row(source, target, elements, false);
+            return cast_.with(&of_scale.products).row(source, target, elements, streaming_);
         are_useful_ = false; // of a negative scale, or not of floats of a byte
         constexpr index_t piece = conversion::block_elements;
         for_each_piece(elements, piece, piece, [&](index_t begin, index_t end) {
@@ -276,16 +279,11 @@ private:
         byte_float products;
     };
 
-    /// Casts a float of a byte by the table of its format.
-    static vector_conversion by_table() {
-        return vector_conversion_of(data_type::f8_e4m3, data_type::bf16);
-    }
-
     /// Whether scales have so many elements that making their tables takes less time.
     static bool is_worth(prepared_copy const& ready) {
         constexpr index_t least = 4 * patterns;
         if (ready.sizes.source != 8 || ready.sizes.target != 16 ||
-            widest_vectors() != vector_set::avx512 || !by_table())
+            widest_vectors() != vector_set::avx512)
             return false;
         index_t elements = 1, of_scale = 1;
         for (index_t const extent : ready.loop.extent)
@@ -298,13 +296,11 @@ private:
 
     /// The table of a scale, made anew if another scale had it.
     table& table_of(float const* scale) {
-        std::uint16_t& number =
-            numbers_[reinterpret_cast<std::uintptr_t>(scale) / sizeof(float) % numbers_.size()];
-        if (number == 0) {
-            tables_.emplace_back();
-            number = static_cast<std::uint16_t>(tables_.size());
-        }
-        table& of_scale = tables_[number - 1u];
+        table*& own = by_address_[reinterpret_cast<std::uintptr_t>(scale) / sizeof(float) %
+                                  by_address_.size()];
+        if (!own)
+            own = &tables_.emplace_back();
+        table& of_scale = *own;
         if (of_scale.scale != scale)
             make(of_scale, scale);
         return of_scale;
@@ -323,9 +319,11 @@ private:
     }
 
     detail::conversion const& conversion_;
+    bool streaming_;
+    vector_conversion cast_; ///< of a float of a byte, by the table of its format
     bool are_useful_;
     std::deque<table> tables_;
-    std::array<std::uint16_t, 1024> numbers_{}; ///< of tables, from 1 on, by the scale's address
+    std::array<table*, 1024> by_address_{}; ///< of the scale
     alignas(line_bytes) float scales_[conversion::block_elements + 64];
 };
 
