@@ -124,20 +124,22 @@ private:
                 fail(errc::corrupt_file, path_.string(), ": ", target.size(),
                      " bytes are requested at byte ", position - bytes.begin, " of a tensor of ",
                      bytes.size(), " bytes");
-            constexpr std::uint64_t width = sizeof(float), most = std::uint64_t{1} << 18;
-            vector<float> values;
-            for (std::uint64_t at = position - bytes.begin; !target.empty();) {
-                std::uint64_t const first = at / width;
-                std::uint64_t const end = (at + target.size() + width - 1) / width;
-                values.resize(static_cast<std::size_t>(std::min(end - first, most)));
-                tensor->read(files_, static_cast<index_t>(first), values);
-                auto const computed =
-                    std::as_bytes(std::span(values)).subspan(static_cast<std::size_t>(at % width));
-                auto const count = std::min(computed.size(), target.size());
-                std::memcpy(target.data(), computed.data(), count);
-                target = target.subspan(count);
-                at += count;
-            }
+            std::uint64_t const at = position - bytes.begin;
+            constexpr std::uint64_t width = sizeof(float);
+            bool const is_aligned =
+                at % width == 0 && target.size() % width == 0 &&
+                reinterpret_cast<std::uintptr_t>(target.data()) % alignof(float) == 0;
+            if (is_aligned)
+                return tensor->read(
+                    files_, static_cast<index_t>(at / width),
+                    {reinterpret_cast<float*>(target.data()), target.size() / width});
+            std::uint64_t const first = at / width;
+            vector<float> values(
+                static_cast<std::size_t>((at + target.size() + width - 1) / width - first));
+            tensor->read(files_, static_cast<index_t>(first), values);
+            if (!target.empty())
+                std::memcpy(target.data(), std::as_bytes(std::span(values)).data() + at % width,
+                            target.size());
         }
 
     private:

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -226,9 +227,11 @@ public:
     void read(open_files_of const& files, index_t first, std::span<float> values) const override {
         index_t const number = block_.elements, end = first + std::ssize(values);
         index_t const first_block = first / number, end_block = (end + number - 1) / number;
-        vector<std::byte> bytes(static_cast<std::size_t>(end_block - first_block) * block_.bytes);
-        files[file_].read(begin_ + static_cast<std::uint64_t>(first_block) * block_.bytes, bytes);
-        auto const* next = reinterpret_cast<block_bytes>(bytes.data());
+        std::size_t const size = static_cast<std::size_t>(end_block - first_block) * block_.bytes;
+        auto const bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+        files[file_].read(begin_ + static_cast<std::uint64_t>(first_block) * block_.bytes,
+                          {bytes.get(), size});
+        auto const* next = reinterpret_cast<block_bytes>(bytes.get());
         std::array<float, most_elements> decoded;
         for (index_t at = first_block * number; at < end; at += number, next += block_.bytes) {
             if (at >= first && at + number <= end) {
