@@ -27,10 +27,10 @@ struct gguf_tokens {
 
     std::string model;           ///< the name of the algorithm in llama.cpp
     std::string pre = "default"; ///< the name of the rule by which text is cut into words
-    vector<std::string> texts;
-    vector<std::int32_t> types;          ///< as `token_type`, or as SentencePiece has them
-    vector<float> scores;                ///< of SentencePiece
-    vector<std::string> merges;          ///< of BPE
+    vector<std::string> texts{};
+    vector<std::int32_t> types{};        ///< as `token_type`, or as SentencePiece has them
+    vector<float> scores{};              ///< of SentencePiece
+    vector<std::string> merges{};        ///< of BPE
     std::optional<bool> adds_space = {}; ///< before the first word
 
     void put(std::size_t number, std::string text, std::int32_t type) {
@@ -56,8 +56,8 @@ struct gguf_tokens {
 /// A field of a message in the form of Protocol Buffers.
 struct message_field {
     std::uint64_t number = 0;
-    std::uint64_t value = 0; ///< of a number
-    std::string_view bytes;  ///< of a text or a message
+    std::uint64_t value = 0;  ///< of a number
+    std::string_view bytes{}; ///< of a text or a message
 };
 
 /// Reads the fields of a message one by one.
@@ -146,12 +146,13 @@ inline std::optional<gguf_tokens> tokens_of_pieces(std::filesystem::path const& 
         message_fields inner(field->bytes, name);
         if (field->number == 1)
             put_piece(tokens, inner);
-        else if (field->number == 2 || field->number == 3)
-            while (auto const option = inner.next())
-                if (option->number == 3 && field->number == 2)
-                    algorithm = option->value;
-                else if (option->number == 3)
-                    tokens.adds_space = option->value != 0;
+        if (field->number != 2 && field->number != 3)
+            continue;
+        while (auto const option = inner.next())
+            if (option->number == 3 && field->number == 2)
+                algorithm = option->value;
+            else if (option->number == 3)
+                tokens.adds_space = option->value != 0;
     }
     return algorithm == 2 && !tokens.texts.empty() ? std::optional(std::move(tokens))
                                                    : std::nullopt;

@@ -9,6 +9,7 @@
 #include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/gguf/impl/gguf.ipp>
 #include <reshard/format/planned_files.hpp>
+#include <reshard/format/text_file.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -145,7 +146,7 @@ private:
 };
 
 RESHARD_DECL bool is_gguf_value(saved_object const& object) {
-    return object.archive.size() >= 5 && object.archive[0] < gguf_value_types &&
+    return object.archive.size() >= 5 && byte_at(object.archive, 0) < gguf_value_types &&
            object.archive.compare(1, 3, std::string(3, '\0')) == 0;
 }
 
