@@ -66,13 +66,13 @@ std::string program_text(job const& full_job, job_files const& files, std::strin
 /// Refuses a file name for a target that would be a directory, or a file of another format.
 void check_name(std::string const& target, std::string const& format) {
     std::string const ending = std::filesystem::path(target).extension().string();
-    constexpr std::string_view others[] = {".pth",   ".bin",  ".ckpt",  ".pdparams",
-                                           ".pdopt", ".gguf", ".distcp"};
+    constexpr std::string_view others[] = {".pth",      ".bin",   ".ckpt",
+                                           ".pdparams", ".pdopt", ".distcp"};
     bool const is_directory = format.empty() || !detail::written_format_of(format).is_file();
     if (is_directory && (detail::format_of_file(target) || std::ranges::count(others, ending) > 0))
         fail(errc::usage, target,
              ": is the name of a file, but a directory would be written; give another name, or "
-             "one that ends with .safetensors, .pt, .npz or .npy");
+             "one that ends with .safetensors, .pt, .gguf, .npz or .npy");
 }
 
 /// Refuses a file size for formats whose files are not cut by size.
@@ -102,12 +102,23 @@ void note_old_type(convert_report const& report) {
              "from before --cast");
 }
 
+/// The file whose header's values a new GGUF file gets. With a program that is run backwards,
+/// `--like` may name other files too, which only have shapes.
+std::string header_like(job_files const& files, std::string const& format) {
+    bool const is_header =
+        format == "gguf" && (!runs_backwards(files) || files.like.ends_with(".gguf"));
+    return is_header ? files.like : std::string();
+}
+
 /// Refuses options that the written format does not support.
 void check_options(convert_command const& options, std::string const& format) {
     check_name(options.target, format);
     check_shard_size(options, format);
     check_replicas(options.replicas || options.per_rank, format);
     check_shared(options.share_copies, format);
+    if (!options.files.like.empty() && !runs_backwards(options.files) && format != "gguf")
+        fail(errc::usage, "--like requires --reverse, or a target in GGUF, whose header gets the "
+                          "values of that file");
     if (options.verify && detail::is_other_format(format))
         fail(errc::usage, "--verify compares digests, which ", format,
              " does not have; compare with reshard diff --data");
@@ -120,6 +131,8 @@ convert_report run_convert(processes const& world, convert_command const& option
     agree_on(world, [&] {
         check_options(options, format);
         job_files files = options.files;
+        if (!runs_backwards(files))
+            files.like.clear();
         if (!options.no_objects)
             files.objects = object_keys(source.metadata());
         files.aliases = source.metadata().aliases;
@@ -155,6 +168,7 @@ convert_report run_convert(processes const& world, convert_command const& option
                                           .verify = !options.no_verify,
                                           .carry = !options.no_carry,
                                           .objects = !options.no_objects,
+                                          .header_like = header_like(options.files, format),
                                           .object_names = full_job.written.object_names,
                                           .cut_fused = options.files.cut_fused,
                                           .share_copies = options.share_copies};
@@ -288,7 +302,8 @@ void add_convert(CLI::App& app, invocation& chosen) {
                 "The directory or file to write; its parent directory must exist");
     add_reading(*command, options->files.reading);
     add_to(*command, options->to, "TARGET");
-    add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files));
+    add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files),
+                true);
     CLI::Option* const wanted =
         add_path(*command, chosen, "--layout", options->files.target,
                  "A layout file or a checkpoint. The target gets a file for each rank that "

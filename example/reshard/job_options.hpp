@@ -192,16 +192,24 @@ inline reshard::vector<CLI::Option*> add_reversing(CLI::App& command, job_files&
 }
 
 /// Adds `--reverse` and `--like`, for commands that run a program.
+///
+/// \param writes_gguf true if `--like` without `--reverse` may name the header of a GGUF file
 inline void add_reverse(CLI::App& command, invocation& chosen, job_files& files,
-                        CLI::Option* program) {
+                        CLI::Option* program, bool writes_gguf = false) {
     command
         .add_flag("--reverse", files.reverse, "Run the program backwards: the source is its result")
         ->needs(program);
     auto options = add_reversing(command, files);
-    options.push_back(add_path(command, chosen, "--like", files.like,
-                               "With --reverse: a checkpoint, its headers or a layout file "
-                               "with the tensors that the program reads; it gives the shapes "
-                               "and data types before *, a reshape or a cast"));
+    CLI::Option* const like =
+        add_path(command, chosen, "--like", files.like,
+                 std::string("With --reverse: a checkpoint, its headers or a layout file "
+                             "with the tensors that the program reads; it gives the shapes "
+                             "and data types before *, a reshape or a cast") +
+                     (writes_gguf ? ". For a TARGET in GGUF: a GGUF file; the new header gets all "
+                                    "values of its header"
+                                  : ""));
+    if (!writes_gguf)
+        options.push_back(like);
     command.parse_complete_callback([&files, options] {
         for (CLI::Option const* const value : options)
             if (value->count() > 0 && !runs_backwards(files))

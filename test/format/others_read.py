@@ -6,8 +6,8 @@
     others_read.py TOOL     exit 0: equal, 1: different
 
 A law over all formats and all conditions that one of them has no place for: it is refused before anything is written, or
-it is read again. Of the libraries those that this Python has are tried: torch (from 2.3), megatron-core, NumPy, safetensors, PaddlePaddle, PaddleNLP (2.8 and 3.0,
-with what test/data/formats/paddlenlp_parts.py needs).
+it is read again. Of the libraries those that this Python has are tried: torch (from 2.3), megatron-core, NumPy, safetensors, gguf, llama-cpp-python, PaddlePaddle,
+PaddleNLP (2.8 and 3.0, with what test/data/formats/paddlenlp_parts.py needs).
 """
 
 import json
@@ -31,24 +31,27 @@ TENSORS = {"rows": ("F32", [6, 4]), "both": ("BF16", [4, 9]), "uneven": ("F16", 
            "eight": ("F8_E4M3", [8, 4]), "double.\u00fc": ("F64", [2, 2, 2]), "short": ("U16", [5])}
 
 
-# What each format has no place for, by hand: what safetensors 0.8 (safe_open), NumPy 2.4, torch 2.15 and Paddle refuse to
+# What each format has no place for, by hand: what safetensors 0.8 (safe_open), NumPy 2.4, torch 2.15, ggml 0.25 and Paddle refuse to
 # load, and the lengths of names that are not read again.
 TORCH, DCP, NUMPY, PADDLE = {"torch_save"}, {"torch_dcp", "megatron_torch_dist"}, {"npy", "npz"}, {"paddle_flex"}
 UNIFIED, SAFETENSORS = {"unified_checkpoint"}, {"safetensors", "huggingface", "sharded_safetensors"}
-FORMATS = sorted(TORCH | DCP | NUMPY | PADDLE | UNIFIED | SAFETENSORS)
-ENDINGS = {"npz": ".npz", "npy": ".npy", "torch_save": ".pt", "safetensors": ".safetensors"}
+GGUF = {"gguf"}
+FORMATS = sorted(GGUF | TORCH | DCP | NUMPY | PADDLE | UNIFIED | SAFETENSORS)
+ENDINGS = {"gguf": ".gguf", "npz": ".npz", "npy": ".npy", "torch_save": ".pt", "safetensors": ".safetensors"}
 BITS = {**{code: 8 * size for code, size in SIZES.items()}, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "F8_E8M0": 8, "F8_E5M2": 8,
         "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "C64": 64, "U32": 32, "U64": 64, "I8": 8, "I16": 16, "I32": 32}
-BUT_SAFETENSORS = TORCH | DCP | NUMPY | PADDLE | UNIFIED
+BUT_SAFETENSORS = GGUF | TORCH | DCP | NUMPY | PADDLE | UNIFIED
 LACKING_TYPES = {"F4": BUT_SAFETENSORS, **dict.fromkeys(("F6_E2M3", "F6_E3M2"), set(FORMATS) - {"sharded_safetensors"}),
-                 **dict.fromkeys(("F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"), NUMPY | PADDLE | UNIFIED),
-                 **dict.fromkeys(("BF16", "F8_E4M3", "F8_E5M2"), NUMPY), **dict.fromkeys(("U16", "U32", "U64"), PADDLE | UNIFIED)}
+                 **dict.fromkeys(("F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"), GGUF | NUMPY | PADDLE | UNIFIED),
+                 "BF16": NUMPY, **dict.fromkeys(("F8_E4M3", "F8_E5M2"), GGUF | NUMPY),
+                 **dict.fromkeys(("U16", "U32", "U64"), GGUF | PADDLE | UNIFIED), **dict.fromkeys(("BOOL", "U8", "C64"), GGUF)}
 ODD_PAIRS = [[2, 3], [4, 1], [0, 3]]
-SHAPES = [([], set()), ([1] * 8, set()), ([0], PADDLE), ([0, 3], PADDLE), ([3, 0], PADDLE), ([1 << 40, 0], PADDLE),
-          ([0, 1 << 62], PADDLE | NUMPY), ([0, 1 << 61], PADDLE | NUMPY)]
-NAMES = [("", TORCH), ("x" * 4096, set()), ("y" * 4097, DCP | PADDLE), ("\u00fc" * 2049, DCP | PADDLE), ("z" * 65531, DCP | PADDLE),
-         ("x" * 65532, DCP | PADDLE | {"npz"}), ("y" * 65536, DCP | PADDLE | {"npz"}),
-         ("z" * 65537, DCP | PADDLE | {"npz"} | TORCH), ("zero\0byte", {"npz"}),
+SHAPES = [([], set()), ([1] * 4, set()), ([1] * 5, GGUF), ([1] * 8, GGUF), ([0], PADDLE), ([0, 3], PADDLE), ([3, 0], PADDLE), ([1 << 40, 0], PADDLE),
+          ([0, 1 << 62], PADDLE | NUMPY | GGUF), ([0, 1 << 61], PADDLE | NUMPY | GGUF)]
+LONG = DCP | PADDLE | GGUF
+NAMES = [("", TORCH), ("x" * 63, set()), ("x" * 64, GGUF), ("\u00fc" * 32, GGUF), ("x" * 4096, GGUF), ("y" * 4097, LONG),
+         ("\u00fc" * 2049, LONG), ("z" * 65531, LONG), ("x" * 65532, LONG | {"npz"}), ("y" * 65536, LONG | {"npz"}),
+         ("z" * 65537, LONG | {"npz"} | TORCH), ("zero\0byte", {"npz"} | GGUF),
          *((name, set()) for name in ("a\nb", "a/b", "/a", "../a", "a\\b", 'a"b', "a'b", ".", "..", "a b", "a=b", "\U0001f600",
                                       "0", "1.weight", "\ufffe", "file", "a.", " ", "one.npy", "__metadata"))]
 
@@ -236,6 +239,11 @@ class Checks:
         return {"whole": (array.tobytes(), array.shape)}
 
     @staticmethod
+    def load_gguf(path):
+        import gguf
+        return {tensor.name: (tensor.data.tobytes(), tensor.shape.tolist()[::-1]) for tensor in gguf.GGUFReader(path).tensors}
+
+    @staticmethod
     def load_safetensors(path):
         import torch  # noqa: F401
         from safetensors import safe_open
@@ -364,6 +372,70 @@ class Checks:
         lacking = [key for key in TENSORS if key != "rows"]
         array = numpy.load(self.convert("rows.npy", "npy", lacking=lacking))
         self.verdicts.append(compare("numpy, npy", {"rows": (array.tobytes(), array.shape)}, lacking))
+
+    def gguf(self):
+        """Tensors, and the values of a header, with their types and in their order."""
+        import gguf
+        lacking = [key for key, (dtype, _) in TENSORS.items() if dtype in ("BOOL", "U8", "F8_E4M3", "U16")]
+        path = self.convert("whole.gguf", "gguf", lacking=lacking)
+        self.verdicts.append(compare("gguf", self.load_gguf(path), lacking))
+
+        def values(path):
+            return [(key, field.types, [part.tobytes() for part in field.parts])
+                    for key, field in gguf.GGUFReader(path).fields.items() if not key.startswith("GGUF.tensor")]
+
+        for path in sorted((pathlib.Path(__file__).parent / "../data/formats/gguf").glob("*.gguf")):
+            if path.stem not in ("big_endian", "quantized"):
+                subprocess.run([self.tool, "convert", path, self.work / path.name], check=True, capture_output=True)
+                self.verdicts.append(values(path) == values(self.work / path.name))
+                print(f"gguf, values of {path.name}: {'equal' if self.verdicts[-1] else 'differ'}")
+
+    def llama_cpp(self):
+        """A model of transformers, with its tokenizer, computes the same in llama.cpp."""
+        import llama_cpp
+        import numpy
+        import tokenizers
+        import torch
+        import transformers
+        text, layer = "the lazy fox's 42 dogs\n hello, w\u00f6rld", "model.layers.$LAYER_ID."
+        cut = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        tokenizer, steps = tokenizers.Tokenizer(tokenizers.models.BPE()), tokenizers.pre_tokenizers
+        tokenizer.pre_tokenizer = steps.Sequence([steps.Split(tokenizers.Regex(cut), "isolated"),
+                                                  steps.ByteLevel(add_prefix_space=False, use_regex=False)])
+        tokenizer.train_from_iterator(
+            ["the quick brown fox jumps over the lazy dog, and it's 42 years old; hello said the dog"] * 9,
+            tokenizers.trainers.BpeTrainer(vocab_size=340, initial_alphabet=steps.ByteLevel.alphabet(),
+                                           special_tokens=["<|end|>", "<|pad|>"]))
+        transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>", pad_token="<|pad|>") \
+            .save_pretrained(self.work / "qwen")
+        torch.manual_seed(0)
+        model = transformers.Qwen2ForCausalLM(transformers.Qwen2Config(
+            vocab_size=352, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
+            num_key_value_heads=2, max_position_embeddings=128, rms_norm_eps=1e-5, rope_theta=5000.0,
+            tie_word_embeddings=False)).eval()
+        for parameter in model.parameters():
+            parameter.data.normal_(0, 0.2)
+        model.save_pretrained(self.work / "qwen")
+        names = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
+                 **{layer + theirs: "blk.$LAYER_ID." + ours for theirs, ours in (
+                     ("self_attn.q_proj", "attn_q"), ("self_attn.k_proj", "attn_k"), ("self_attn.v_proj", "attn_v"),
+                     ("self_attn.o_proj", "attn_output"), ("mlp.gate_proj", "ffn_gate"), ("mlp.up_proj", "ffn_up"),
+                     ("mlp.down_proj", "ffn_down"), ("input_layernorm", "attn_norm"),
+                     ("post_attention_layernorm", "ffn_norm"))}}
+        (self.work / "names.json").write_text(json.dumps({f"{key}.{end}": f"{name}.{end}" for key, name in names.items()
+                                                          for end in ("weight", "bias")
+                                                          if end == "weight" or key[-6:-5] in "qkv" and "attn" in key}))
+        subprocess.run([self.tool, "convert", self.work / "qwen", self.work / "qwen.gguf", "--rename",
+                        self.work / "names.json"], check=True, capture_output=True)
+        again = llama_cpp.Llama(str(self.work / "qwen.gguf"), logits_all=True, verbose=False, n_ctx=64)
+        tokens = tokenizer.encode(text).ids
+        again.eval(tokens)
+        with torch.no_grad():
+            wanted = model(torch.tensor([tokens])).logits[0].numpy()
+        found = numpy.array(again.scores[:len(tokens)])
+        self.verdicts.append(again.tokenize(text.encode(), add_bos=False) == tokens and
+                             numpy.allclose(found, wanted, atol=2e-3) and float(abs(wanted).max()) > 0.5)
+        print(f"llama-cpp-python {llama_cpp.__version__}, a model of Qwen: {'equal' if self.verdicts[-1] else 'differs'}")
 
     def safetensors(self):
         import safetensors
@@ -514,7 +586,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         checks = Checks(sys.argv[1], pathlib.Path(work))
         checks.limits()
-        for library in ("torch", "megatron", "numpy", "safetensors", "transformers", "tied", "packed", "paddle",
+        for library in ("torch", "megatron", "numpy", "gguf", "llama_cpp", "safetensors", "transformers", "tied", "packed", "paddle",
                         "paddlenlp"):
             try:
                 result = getattr(checks, library)()

@@ -32,16 +32,18 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
 
-/// The data types that torch, Paddle and NumPy have, as their documentation lists them.
+/// The data types that torch, Paddle, NumPy and GGUF have, as their documentation lists them.
 bool has_dtype(std::string const& format, data_type dtype) {
     using enum data_type;
     std::vector<data_type> const none_has{f4, f6_e2m3, f6_e3m2};
     std::vector<data_type> const paddle_lacks{u16, u32, u64, f8_e8m0, f8_e4m3fnuz, f8_e5m2fnuz};
     std::vector<data_type> const numpy_lacks{bf16,    f8_e5m2,     f8_e4m3,
                                              f8_e8m0, f8_e4m3fnuz, f8_e5m2fnuz};
+    std::vector<data_type> const gguf_has{f32, f16, bf16, f64, i8, i16, i32, i64};
     auto const is_in = [&](auto const& list) { return std::ranges::count(list, dtype) > 0; };
     return !is_in(none_has) && !(format == "paddle_flex" && is_in(paddle_lacks)) &&
-           !(format.starts_with("np") && is_in(numpy_lacks));
+           !(format.starts_with("np") && is_in(numpy_lacks)) &&
+           (format != "gguf" || is_in(gguf_has));
 }
 
 /// Random tensors that the format has; those that it lacks are float32.
@@ -52,6 +54,8 @@ std::vector<shard_descriptor> tensors_for(std::string const& format, unsigned se
             shard.dtype = data_type::f32;
     if (format == "paddle_flex")
         erase_if(tensors, [](auto const& element) { return element_count(element.region) == 0; });
+    if (format == "gguf")
+        erase_if(tensors, [](auto const& element) { return element.region.ndim() > 4; });
     return tensors;
 }
 
@@ -102,7 +106,7 @@ BOOST_AUTO_TEST_CASE(random_layouts_are_loaded_into_other_random_layouts) {
 BOOST_AUTO_TEST_CASE(random_layouts_become_one_file) {
     shared_directory const directory;
     std::map<std::string, std::string> const endings{
-        {"npz", ".npz"}, {"torch_save", ".pt"}, {"safetensors", ".safetensors"}};
+        {"gguf", ".gguf"}, {"npz", ".npz"}, {"torch_save", ".pt"}, {"safetensors", ".safetensors"}};
     for (auto const& [format, ending] : endings)
         for (unsigned seed = 101; seed <= 100 + test::trials(15, 3); ++seed)
             BOOST_TEST_CONTEXT(format << ", seed " << seed) {
@@ -185,6 +189,24 @@ BOOST_AUTO_TEST_CASE(values_that_are_no_tensors_are_carried) {
     BOOST_TEST(convert(world(), dcp, directory / "without", {.objects = false}).objects == 0);
 }
 
+BOOST_AUTO_TEST_CASE(values_of_a_gguf_header_are_carried_to_gguf_files_alone) {
+    shared_directory const directory;
+    std::filesystem::path const formats = std::filesystem::path(RESHARD_TEST_DATA) / "formats";
+    checkpoint const source = open_checkpoint(world(), formats / "gguf/metadata.gguf");
+    convert_options options{.writing = {.format = "gguf"}};
+    BOOST_TEST(convert(world(), source, directory / "same.gguf", options).objects == 19);
+    BOOST_TEST((read_text_file(directory / "same.gguf") ==
+                read_text_file(formats / "gguf/metadata.gguf")));
+    options.header_like = formats / "gguf/alignment_64.gguf";
+    auto const report = convert(world(), source, directory / "like.gguf", options);
+    BOOST_TEST(report.objects == 0);
+    BOOST_TEST(open_checkpoint(world(), directory / "like.gguf").read_objects().size() == 2u);
+    options.writing.format = "torch_save";
+    options.objects = false;
+    BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "no.pt", options), error,
+                          mentions(errc::usage, "are only for a GGUF file"));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_format_has_no_place_for_is_refused) {
     shared_directory const directory;
     auto const refused = [&](std::vector<shard_descriptor> shards, save_options const& options,
@@ -208,6 +230,8 @@ BOOST_AUTO_TEST_CASE(what_a_format_has_no_place_for_is_refused) {
             "'x': NumPy has no data type");
     refused({replicated("x", data_type::f32, {2}), replicated("y", data_type::f32, {2})},
             as_file("npy"), errc::unsupported, "a .npy file holds one tensor, but 2");
+    refused({replicated("x", data_type::u8, {2})}, as_file("gguf"), errc::unsupported,
+            "'x': GGUF has no data type for elements of uint8");
     refused({flat}, in_format("dcp"), errc::usage, "cannot write format 'dcp'");
     refused({flat}, as_file("npz"), errc::usage, "does not end with .npz");
     refused({flat}, in_format("npz"), errc::usage, "one file holds whole tensors");

@@ -18,7 +18,7 @@ declare -A path=([gguf]=$data/formats/llama/model.gguf [paddle_params]=$data/for
     [deepspeed_universal]=$data/formats/deepspeed/ds-0.19/zero_1
     [safetensors]=llama.safetensors [npy]=one.npy [npz]=model.npz [torch_save]=model.pt)
 read_formats="deepspeed_universal gguf huggingface megatron_torch_dist npy npz paddle_flex paddle_params safetensors sharded_safetensors torch_dcp torch_save unified_checkpoint"
-written_formats="huggingface megatron_torch_dist npy npz paddle_flex safetensors sharded_safetensors torch_dcp torch_save unified_checkpoint"
+written_formats="gguf huggingface megatron_torch_dist npy npz paddle_flex safetensors sharded_safetensors torch_dcp torch_save unified_checkpoint"
 
 # options_of FORMAT: what a conversion into it is told besides.
 options_of() {
@@ -58,7 +58,7 @@ cell() {
     shift 2
     case $to in
     npy) target=files/one.npy ;;
-    npz | safetensors) target=files/llama.$to ;;
+    gguf | npz | safetensors) target=files/llama.$to ;;
     torch_save) target=files/llama.pt ;;
     esac
     rm -rf target files

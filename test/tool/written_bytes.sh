@@ -2,7 +2,7 @@
 
 # What is written in the formats of others is, byte by byte, what was found to be loaded by these others:
 # test/format/others_read.py needs them. Where a form changes on purpose, run that with torch, Megatron-Core, NumPy,
-# safetensors, PaddlePaddle and PaddleNLP, and then this with WRITTEN=FILE, which writes the sums anew.
+# safetensors, gguf, PaddlePaddle and PaddleNLP, and then this with WRITTEN=FILE, which writes the sums anew.
 
 # shellcheck source=support/common.bash
 source "$(dirname "$0")/support/common.bash"
@@ -24,6 +24,7 @@ text = json.dumps(header).encode()
 open("arrays.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + bytes(range(32)))
 PYTHON
 succeeds 1 convert arrays.safetensors out/arrays.npz
+succeeds 1 convert arrays.safetensors out/arrays.gguf --like "$data/formats/gguf/alignment_64.gguf"
 succeeds 1 convert "$data/formats/dcp/torch-2.15/objects" out/objects --to torch_dcp
 succeeds 1 convert "$data/formats/unified/paddlenlp-3.0/two_processes" out/unified --to unified_checkpoint
 (cd out && find . -type f | LC_ALL=C sort | xargs sha256sum) >sums

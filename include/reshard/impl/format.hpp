@@ -11,7 +11,11 @@
 #include <reshard/format/dcp/impl/dcp_plan.ipp>
 #include <reshard/format/gguf/impl/gguf.ipp>
 #include <reshard/format/gguf/impl/gguf_blocks.ipp>
+#include <reshard/format/gguf/impl/gguf_model.ipp>
 #include <reshard/format/gguf/impl/gguf_parts.ipp>
+#include <reshard/format/gguf/impl/gguf_pieces.ipp>
+#include <reshard/format/gguf/impl/gguf_plan.ipp>
+#include <reshard/format/gguf/impl/gguf_tokenizer.ipp>
 #include <reshard/format/impl/checkpoint.ipp>
 #include <reshard/format/impl/checkpoint_metadata.ipp>
 #include <reshard/format/impl/checkpoint_plan.ipp>

@@ -88,8 +88,12 @@ struct convert_options {
     bool carry = true;
     /// If true, values of the source that are not tensors are written to the new checkpoint; in
     /// formats other than `torch_dcp`, `megatron_torch_dist` and `torch_save` they are an error. If
-    /// false, they are omitted.
+    /// false, they are omitted. Values of a GGUF header are written to GGUF files alone.
     bool objects = true;
+    /// A GGUF file, or its directory. The header of a new GGUF file gets the values of this file
+    /// instead of the source's. Without it, a source that has no such values gets them from the
+    /// `config.json` and the tokenizer beside it, unless `carry` is false.
+    std::filesystem::path header_like = {};
     /// Maps old keys of such values to new keys. No other value may have one of the new keys.
     std::map<std::string, std::string> object_names = {};
     /// The treatment of keys that only `wanted` or only the program has. By default, a key that the
@@ -130,7 +134,7 @@ struct convert_report {
     vector<std::string> removed = {};
     /// Sentences for people about: interleaved tensors that are contiguous in the target, which has
     /// them whole; changes of `config.json` for tied word embeddings; directories beside the source
-    /// that were not copied.
+    /// that were not copied; values that the header of a GGUF file gets or lacks.
     vector<std::string> notes = {};
 };
 

@@ -29,11 +29,11 @@ struct checkpoint_plan;
 /// The options for writing a checkpoint.
 struct write_options {
     /// The format, by its name in `checkpoint_metadata::format`: `torch_dcp`,
-    /// `megatron_torch_dist`, `torch_save`, `paddle_flex`, `unified_checkpoint`, `npz`, `npy`, or
-    /// one of safetensors (`huggingface`, `sharded_safetensors`, `safetensors`). Empty: sharded
-    /// safetensors of a layout, or a Hugging Face directory. Formats of other libraries have no
-    /// record and no digests, and so no numbers, program, texts or base. They store a tensor with
-    /// several names once for each name, and cannot be saved in the background.
+    /// `megatron_torch_dist`, `torch_save`, `paddle_flex`, `unified_checkpoint`, `gguf`, `npz`,
+    /// `npy`, or one of safetensors (`huggingface`, `sharded_safetensors`, `safetensors`). Empty:
+    /// sharded safetensors of a layout, or a Hugging Face directory. Formats of other libraries
+    /// have no record and no digests, and so no numbers, program, texts or base. They store a
+    /// tensor with several names once for each name, and cannot be saved in the background.
     std::string format = {};
     bool replace = false; ///< if true, replaces an existing checkpoint at the target
     bool partial = false; ///< if true, shards may share elements or leave gaps; keep `digests`

@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_format_is_known_by_its_name_and_some_by_their_files) {
     BOOST_TEST(format_of_file("b.pt")->name == "torch_save");
     BOOST_TEST(!format_of_file("model"));
     BOOST_CHECK_EXCEPTION(written_format_of("zarr"), error,
-                          mentions(errc::usage, "cannot write format 'zarr'; choose one of "
+                          mentions(errc::usage, "cannot write format 'zarr'; choose one of gguf, "
                                                 "huggingface, megatron_torch_dist, "));
 }
 
@@ -253,6 +253,11 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_read_again_is_refused_by_name) {
         {"npz", "w", f32, {0, huge}, "so large that NumPy cannot load it"},
         {"npy", "w", u8, {0, huge}, ""},
         {"safetensors", "w", f32, {0, huge}, ""},
+        {"gguf", std::string(63, 'x'), f32, {1, 1, 1, 0}, ""},
+        {"gguf", std::string(64, 'x'), f32, {1}, "has 64 bytes, but gguf allows at most 63 for a"},
+        {"gguf", "w", f32, {1, 2, 1, 1, 1}, "\"w\": has 5 axes in shape [1, 2, 1, 1, 1], but gguf"},
+        {"gguf", "zero\0x"s, f32, {1}, "\"zero\\u0000x\": the name has a zero byte"},
+        {"gguf", "w", f32, {0, huge}, "so large that NumPy cannot load it"},
     };
     for (row const& row : rows) {
         BOOST_TEST_CONTEXT(row.format << ", " << row.text) {

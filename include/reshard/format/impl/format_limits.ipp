@@ -30,14 +30,24 @@ struct format_limits {
     bool has_six_bits = true;   ///< elements may have 6 bits
     bool has_pairs = false;     ///< elements of 4 bits are stored in pairs along the last axis
     bool counts_zeros = false;  ///< the bytes of a tensor are counted without its extents of 0
+    std::size_t most_axes = max_ndim;
+    /// The maximum for names of tensors, if names of other values may be longer.
+    std::size_t most_tensor_name_bytes = std::numeric_limits<std::size_t>::max();
 };
 
 /// The length of a member's name is a field of 16 bits, and NumPy's ending is part of the name.
 inline constexpr std::size_t most_npz_name_bytes = 0xffff - std::string_view(".npy").size();
 
 /// \par Source tests of loading with safetensors 0.8 (`safe_open`), NumPy 2.4 and torch 2.15; zip
-///             and our reader of pickles limit the lengths of names
+///             and our reader of pickles limit the lengths of names. GGUF: `GGML_MAX_DIMS` and
+///             `GGML_MAX_NAME` of ggml, which counts a zero byte at the end of a name
 inline constexpr format_limits limits_of_formats[] = {
+    {.format = "gguf",
+     .most_name_bytes = 0xffff,
+     .has_zero_bytes = false,
+     .counts_zeros = true,
+     .most_axes = 4,
+     .most_tensor_name_bytes = 63},
     {.format = "huggingface", .has_six_bits = false, .has_pairs = true},
     {.format = "megatron_torch_dist", .most_name_bytes = pickle_value::most_text_bytes},
     {.format = "npy", .counts_zeros = true},
@@ -112,10 +122,24 @@ inline void check_extents(format_limits const& limits, std::string_view key, dat
              "write safetensors");
 }
 
+/// Refuses a name that is too long for a tensor, and a tensor of too many axes.
+inline void check_tensor(format_limits const& limits, std::string_view key,
+                         index_vector const& shape) {
+    if (key.size() > limits.most_tensor_name_bytes)
+        fail(errc::unsupported, shown_name(key), ": the name has ", key.size(), " bytes, but ",
+             limits.format, " allows at most ", limits.most_tensor_name_bytes,
+             " for a tensor; rename it, or write safetensors");
+    if (shape.size() > limits.most_axes)
+        fail(errc::unsupported, shown_name(key), ": has ", shape.size(), " axes in shape ", shape,
+             ", but ", limits.format, " allows at most ", limits.most_axes,
+             "; reshape it in the program, or write safetensors");
+}
+
 RESHARD_DECL void check_limits(std::string_view format, std::string_view key, data_type dtype,
                                index_vector const& shape) {
     check_name_limits(format, key);
     format_limits const limits = limits_of(format);
+    check_tensor(limits, key, shape);
     if (!limits.has_six_bits && bits(dtype) == 6)
         fail(errc::unsupported, shown_name(key), ": elements of ", dtype,
              " are not supported by the library of ", format,
@@ -128,6 +152,7 @@ RESHARD_DECL void check_limits(std::string_view format, layout const& target) {
     format_limits const limits = limits_of(format);
     for (tensor_layout const& tensor : target.tensors) {
         check_name_limits(format, tensor.key);
+        check_tensor(limits, tensor.key, target.shape_of(tensor));
         check_extents(limits, tensor.key, tensor.dtype, target.shape_of(tensor));
         if (!limits.has_pairs || tensor.dtype != data_type::f4)
             continue;

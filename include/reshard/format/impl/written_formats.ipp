@@ -8,6 +8,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/dcp/dcp.hpp>
+#include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/paddle/paddle.hpp>
@@ -20,6 +21,7 @@
 namespace reshard::detail {
 
 inline constexpr written_format written_formats[] = {
+    {"gguf", ".gguf", false, false, plan_gguf},
     {"huggingface", "", false, false, nullptr, true},
     {"megatron_torch_dist", "", true, true, plan_torch_dist},
     {"npy", ".npy", false, false, plan_npy},

@@ -6,6 +6,7 @@
 #include <reshard/core/vector.hpp>
 #include <reshard/storage/convert.hpp>
 
+#include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
@@ -15,7 +16,11 @@
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/impl/carried_names.ipp>
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <string>
+#include <system_error>
 #include <utility>
 
 /// \file
@@ -50,6 +55,11 @@ RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source) {
            " (--no-objects)";
 }
 
+/// True if the values of the source are Python's, which several formats can hold.
+inline bool has_python_values(checkpoint const& source) {
+    return source.can_read_objects() && source.metadata().format != "gguf";
+}
+
 /// The end of a message about values that are not tensors. It advises another format only if the
 /// values can be read.
 inline std::string advice_on_objects(checkpoint const& source) {
@@ -58,7 +68,7 @@ inline std::string advice_on_objects(checkpoint const& source) {
            (keys.empty() ? ""
                          : ", including the tensors in " +
                                first_and_more("'" + keys.front() + "'", keys.size())) +
-           (!source.can_read_objects() ? ""
+           (!has_python_values(source) ? ""
             : keys.empty()             ? ", or write torch_dcp or torch_save"
                                        : ", or write torch_dcp");
 }
@@ -77,7 +87,7 @@ inline std::string const* common_tensor(checkpoint_metadata const& source) {
 RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format) {
     checkpoint_metadata const& opened = source.metadata();
     auto const keys = readable_keys(opened);
-    if (keys.empty())
+    if (keys.empty() || (opened.format == "gguf" && format == "gguf"))
         return {};
     if (format == "megatron_torch_dist" && opened.format == format)
         if (std::string const* const key = common_tensor(opened))
@@ -86,7 +96,7 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
     bool const is_one = keys.size() == 1;
     std::string const which = first_and_more("'" + keys.front() + "'", keys.size()) +
                               (is_one ? " is not a tensor" : " are not tensors");
-    if (!source.can_read_objects())
+    if (!has_python_values(source))
         return which + ", and values of " + opened.format + " are not carried to other formats" +
                advice_on_objects(source);
     if (!format.empty() && written_format_of(format).has_objects)
@@ -112,6 +122,23 @@ inline void check_all_read(checkpoint_metadata const& source) {
              source.objects.front().opaque, "; the checkpoint contains nothing else to write");
 }
 
+/// Renames values as the program does.
+///
+/// \throws error with errc::unsupported for a value that the format cannot rename
+inline vector<saved_object> renamed_objects(checkpoint const& source, vector<saved_object> objects,
+                                            convert_options const& options) {
+    for (saved_object& object : objects)
+        if (auto const match = options.object_names.find(object.key);
+            match != options.object_names.end()) {
+            if (object.is_common && options.writing.format == "megatron_torch_dist")
+                fail(errc::unsupported, source.metadata().path.string(), ": '", object.key,
+                     "' is in ", megatron_common_name,
+                     ", which is written unchanged, so it cannot be renamed for Megatron-Core");
+            object.key = match->second;
+        }
+    return objects;
+}
+
 /// The values that are not tensors, under their new keys.
 ///
 /// \throws error with errc::unsupported if the target cannot hold the values
@@ -125,17 +152,69 @@ inline vector<saved_object> objects_of(checkpoint const& source, mapping const& 
     auto objects = source.read_objects();
     if (objects.empty()) // avoids a search of all keys of the program
         return objects;
-    objects = carried_names(program, source.metadata().not_selected).rename(std::move(objects));
-    for (saved_object& object : objects)
-        if (auto const match = options.object_names.find(object.key);
-            match != options.object_names.end()) {
-            if (object.is_common && options.writing.format == "megatron_torch_dist")
-                fail(errc::unsupported, source.metadata().path.string(), ": '", object.key,
-                     "' is in ", megatron_common_name,
-                     ", which is written unchanged, so it cannot be renamed for Megatron-Core");
-            object.key = match->second;
-        }
-    return objects;
+    if (has_python_values(source))
+        objects = carried_names(program, source.metadata().not_selected).rename(std::move(objects));
+    return renamed_objects(source, std::move(objects), options);
+}
+
+/// The values of another GGUF file.
+///
+/// \throws error with errc::usage for a checkpoint of another format
+inline vector<saved_object> header_of(std::filesystem::path const& path) {
+    checkpoint const other = open_checkpoint(solo(), path);
+    if (other.metadata().format != "gguf")
+        fail(errc::usage, path.string(), ": is ", other.metadata().format,
+             ", but the values of a header are taken from a GGUF file");
+    return other.read_objects();
+}
+
+/// The values of the header of a new GGUF file if the source's values are not carried: those of
+/// another file, or of the files beside the source.
+///
+/// \throws error as `header_of`
+inline vector<saved_object> other_header(checkpoint const& source, mapping const& program,
+                                         convert_options const& options,
+                                         vector<std::string>& notes) {
+    std::filesystem::path const& like = options.header_like;
+    if (!like.empty()) {
+        auto objects = header_of(like);
+        notes.push_back(
+            words("the header gets ", counted(objects.size(), "value"), " of ", like.string()));
+        return objects;
+    }
+    if (source.metadata().format == "gguf" || !options.carry)
+        return {};
+    std::filesystem::path const& path = source.metadata().path;
+    std::error_code ignored;
+    gguf_metadata metadata =
+        gguf_metadata_of(std::filesystem::is_directory(path, ignored) ? path : path.parent_path(),
+                         [&](std::string const& key) { return program.find(key) != nullptr; });
+    std::ranges::move(metadata.notes, std::back_inserter(notes));
+    return std::move(metadata.values);
+}
+
+/// The values that are written beside the tensors.
+///
+/// \param notes gets the sentences about values that are missing
+/// \throws error as `objects_of` and `header_of`; errc::usage for `options.header_like` if another
+///         format is written
+inline vector<saved_object> objects_for(checkpoint const& source, mapping const& program,
+                                        convert_options const& options,
+                                        vector<std::string>& notes) {
+    bool const is_gguf = options.writing.format == "gguf";
+    if (!is_gguf && !options.header_like.empty())
+        fail(errc::usage, "values of the header of ", options.header_like.string(),
+             " are only for a GGUF file, but another format is written; omit it, or write gguf");
+    auto objects = objects_of(source, program, options);
+    bool const is_other = is_gguf && (objects.empty() || !options.header_like.empty());
+    return is_other ? other_header(source, program, options, notes) : objects;
+}
+
+/// The number of the source's values that are carried.
+inline index_t count_carried(checkpoint const& source, convert_options const& options) {
+    return options.objects && options.header_like.empty()
+               ? std::ssize(readable_keys(source.metadata()))
+               : 0;
 }
 
 RESHARD_DECL carried_texts texts_of(checkpoint_metadata const& source, mapping const& program,

@@ -294,8 +294,10 @@ RESHARD_DECL object_comparison compare_objects(checkpoint const& a, checkpoint c
     object_comparison result;
     result.in_a = static_cast<index_t>(in_a.size());
     result.in_b = static_cast<index_t>(in_b.size());
-    result.are_identical = (a.can_read_objects() && b.can_read_objects()) ||
-                           a.metadata().format == b.metadata().format;
+    bool const have_readers = a.can_read_objects() && b.can_read_objects();
+    bool const have_types = a.metadata().format == "gguf" || b.metadata().format == "gguf";
+    result.are_identical =
+        (have_readers && !have_types) || a.metadata().format == b.metadata().format;
     if (!result.are_identical)
         return result;
     vector<std::string> both;

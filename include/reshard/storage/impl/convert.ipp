@@ -156,7 +156,7 @@ struct planned_conversion {
                               ? options.wanted
                               : std::optional(without_left_out(*options.wanted, verdict)),
                           writing_of(source, program, options), names.aliases,
-                          objects_of(source, program, options));
+                          objects_for(source, program, options, notes));
         note_new_tensors(notes, source.metadata(), program, files.metadata.aliases);
     }
 
@@ -232,6 +232,7 @@ inline compared_values conversion_fingerprint(planned_conversion const& work,
     fingerprint.add("options.carry", options.carry);
     fingerprint.add("options.objects", options.objects);
     fingerprint.add("options.object_names", options.object_names);
+    fingerprint.add("options.header_like", options.header_like.string());
     fingerprint.add_digest("config.json of the source",
                            digest_of_all(work.names.config.value_or("")));
     fingerprint.add_digest("options.wanted or options.writing.writer",
@@ -372,7 +373,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .peak_extra_bytes =
                 std::ranges::max(shares, {}, &conversion_share::peak_bytes).peak_bytes,
             .keys_judged = std::move(work.verdict),
-            .objects = options.objects ? std::ssize(readable_keys(source.metadata())) : 0,
+            .objects = count_carried(source, options),
             .carried = first.carried,
             .kept = first.kept,
             .aliases = written.aliases,

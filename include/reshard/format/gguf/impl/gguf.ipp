@@ -72,6 +72,30 @@ inline constexpr gguf_type gguf_types[] = {
     {41, "Q1_0", {}, {128, 18}},
 };
 
+/// The types of values in a header, with their numbers.
+enum gguf_value : std::uint32_t {
+    gguf_u8,
+    gguf_i8,
+    gguf_u16,
+    gguf_i16,
+    gguf_u32,
+    gguf_i32,
+    gguf_f32,
+    gguf_boolean,
+    gguf_string,
+    gguf_array,
+    gguf_u64,
+    gguf_i64,
+    gguf_f64,
+    gguf_value_types
+};
+
+/// The size of a number in bytes; 0 for strings and lists.
+constexpr std::size_t bytes_of_gguf_value(std::uint64_t type) {
+    constexpr std::size_t bytes[gguf_value_types] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+    return bytes[type];
+}
+
 /// Reads the header of a file section by section, and adds its contents.
 class gguf_reader {
 public:
@@ -103,6 +127,9 @@ public:
     std::uint64_t tensors() const { return tensor_count_; }
 
     std::uint64_t version() const { return version_; }
+
+    /// The values that were added, with the positions of their types and contents.
+    vector<std::pair<std::string, byte_run>> const& values() const { return values_; }
 
 private:
     /// A tensor, before the position of the data is known.
@@ -146,39 +173,17 @@ private:
         return match;
     }
 
-    /// The types of values in a header.
-    enum value_type : std::uint32_t {
-        u8,
-        i8,
-        u16,
-        i16,
-        u32,
-        i32,
-        f32,
-        boolean,
-        string,
-        array,
-        u64,
-        i64,
-        f64,
-        value_types
-    };
-
-    static std::size_t bytes_of(std::uint64_t type) {
-        constexpr std::size_t bytes[value_types] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-        return bytes[type];
-    }
-
     void read_value() {
         std::string key = text();
+        std::uint64_t const begin = input_.position();
         std::uint64_t const type = value_type_in();
         std::uint64_t number = 0;
-        if (type == string)
+        if (type == gguf_string)
             input_.skip(input_.number(8));
-        else if (type == array)
+        else if (type == gguf_array)
             skip_array(0);
         else
-            number = input_.number(bytes_of(type));
+            number = input_.number(bytes_of_gguf_value(type));
         if (key == "general.alignment")
             alignment_ = checked_alignment(number);
         if (key == "split.count")
@@ -189,13 +194,15 @@ private:
             tensors_of_all_ = number;
         if (!keys_.insert(key).second)
             refuse("the name '" + key + "' occurs twice");
-        if (!key.starts_with("split.") && !all_.has(key)) // the first file with the value is used
-            all_.add_object(std::move(key));
+        if (key.starts_with("split.") || all_.has(key)) // the first file with the value is used
+            return;
+        values_.push_back({key, {begin, input_.position()}});
+        all_.add_object(std::move(key));
     }
 
     std::uint64_t value_type_in() {
         std::uint64_t const type = input_.number(4);
-        if (type >= value_types)
+        if (type >= gguf_value_types)
             refuse(words("a value has type ", type, ", which is unknown"), errc::unsupported);
         return type;
     }
@@ -212,15 +219,15 @@ private:
             refuse("lists are nested too deeply");
         std::uint64_t const type = value_type_in();
         std::uint64_t const count = input_.number(8);
-        if (type != string && type != array) {
-            std::size_t const bytes = bytes_of(type);
+        if (type != gguf_string && type != gguf_array) {
+            std::size_t const bytes = bytes_of_gguf_value(type);
             if (count > bytes_ / bytes)
                 refuse(words("a list claims ", count, " numbers, but the file has ", bytes_,
                              " bytes"));
             input_.skip(count * bytes);
         } else
             for (std::uint64_t i = 0; i < count; ++i)
-                if (type == array)
+                if (type == gguf_array)
                     skip_array(depth + 1);
                 else
                     input_.skip(input_.number(8));
@@ -364,6 +371,7 @@ private:
     std::uint64_t files_ = 1;
     std::optional<std::uint64_t> number_, tensors_of_all_;
     std::set<std::string> keys_; ///< the keys in the header
+    vector<std::pair<std::string, byte_run>> values_;
     vector<entry> entries_;
 };
 

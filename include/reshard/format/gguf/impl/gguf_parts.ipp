@@ -14,7 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -55,12 +57,34 @@ private:
     std::optional<std::uint64_t> wanted_;
 };
 
+/// The values in the headers of files, by file.
+using gguf_values = std::map<std::filesystem::path, vector<std::pair<std::string, byte_run>>>;
+
+/// Reads values as the files store them: the type, and the content.
+inline object_reader reader_of(std::shared_ptr<file_store const> files, gguf_values values) {
+    return [files = std::move(files), values = std::move(values)](key_set const& keys) {
+        vector<saved_object> objects;
+        for (auto const& [path, of_file] : values) {
+            auto const file = files->open(path);
+            for (auto const& [key, run] : of_file) {
+                if (!keys.contains(key))
+                    continue;
+                std::string bytes(run.size(), ' ');
+                file->read(run.begin, std::as_writable_bytes(std::span(bytes)));
+                objects.push_back({key, std::move(bytes)});
+            }
+        }
+        return objects;
+    };
+}
+
 /// Opens a model that is stored in one or several files.
 inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files,
                                          std::filesystem::path const& path,
                                          vector<std::filesystem::path> const& parts) {
-    whole_tensors tensors(std::move(files), "gguf", path);
+    whole_tensors tensors(files, "gguf", path);
     std::string version;
+    gguf_values values;
     gguf_part_check check(parts.size());
     for (std::filesystem::path const& part : parts) {
         tensors.begin_file(part);
@@ -68,11 +92,13 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
         gguf_reader reader(*file, part.string(), tensors);
         reader.read();
         version = std::to_string(reader.version());
+        values.emplace(part, reader.values());
         check.add(reader, part.string());
     }
     check.check_complete(path.string());
     opened_checkpoint opened = tensors.take();
     opened.metadata.version = std::move(version);
+    opened.read_objects = reader_of(std::move(files), std::move(values));
     return opened;
 }
 

@@ -7,6 +7,7 @@
 #include <reshard/format/torch/torch_save.hpp>
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/pickle/encoded_bytes.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
@@ -359,6 +360,8 @@ private:
 
 RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file,
                                  std::size_t most_bytes) {
+    if (is_gguf_value(object))
+        return gguf_text_of(object, most_bytes);
     archive_file const bytes(object.archive, file);
     std::string const noun = "object '" + object.key + "'";
     torch_archive const archive(bytes, file + ": " + noun, {0, object.archive.size()});
