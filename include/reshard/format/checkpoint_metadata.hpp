@@ -123,8 +123,8 @@ struct checkpoint_object {
     bool operator==(checkpoint_object const&) const = default;
 };
 
-/// A value that is not a tensor, as `torch.save` writes it into a separate archive, or as the header
-/// of a GGUF file stores it: its type, and its content.
+/// A value that is not a tensor, as `torch.save` writes it into a separate archive, or as a GGUF
+/// file stores it in its header: its type, and its content.
 struct saved_object {
     std::string key; ///< may be empty
     std::string archive;

@@ -176,8 +176,8 @@ constexpr bool counts_bits(copy_kernel kernel) {
            kernel == copy_kernel::convert_scaled;
 }
 
-/// Calls `visit(scale, count)` for the elements from `position` on that lie along one axis: for each
-/// run of `count` elements that share a scale. Returns the number of elements.
+/// Calls `visit(scale, count)` for each run of elements that share a scale, from `position` on and
+/// along one axis. Returns the number of elements.
 index_t for_each_run(element_scales const& scales, index_t position, index_t stride, index_t count,
                      auto&& visit) {
     auto const& axes = scales.axes;
@@ -245,8 +245,8 @@ RESHARD_DECL void element_scales::fill(index_t position, index_t stride, index_t
         done += fill_run(position + done * stride, stride, count - done, result + done);
 }
 
-/// Lookup tables of products: all values of a float of a byte, times one scale, in 16 bits. A scale of
-/// many elements then costs no more than a cast.
+/// Lookup tables of products: all values of a float of a byte, times one scale, in 16 bits. With
+/// them, runs of elements that share a scale are cast by a table.
 class product_tables {
 public:
     explicit product_tables(prepared_copy const& ready)

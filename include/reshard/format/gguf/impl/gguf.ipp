@@ -292,7 +292,7 @@ private:
             else if (element.is_decoded())
                 all_.add_decoded(
                     std::move(element.name), element.shape,
-                    std::make_shared<gguf_values>(name_, data + element.offset, element.type.block),
+                    std::make_shared<gguf_tensor>(name_, data + element.offset, element.type.block),
                     element.type.name);
             else
                 all_.add_unread(element.name, element.shape, why_unread(element));

@@ -219,9 +219,9 @@ struct gguf_block {
 };
 
 /// A quantised tensor of a GGUF file.
-class gguf_values : public decoded_tensor {
+class gguf_tensor : public decoded_tensor {
 public:
-    gguf_values(std::filesystem::path file, std::uint64_t begin, gguf_block const& block)
+    gguf_tensor(std::filesystem::path file, std::uint64_t begin, gguf_block const& block)
         : file_(std::move(file)), begin_(begin), block_(block) {}
 
     void read(open_files_of const& files, index_t first, std::span<float> values) const override {
