@@ -62,7 +62,7 @@ class Unbuilt(Exception):
 
 def smaller(values, factor, heads, layers, name=""):
     """A configuration with fewer layers, experts and words, and with sizes divided by `factor`."""
-    if isinstance(values, dict) and values and all(str(key).isdigit() for key in values):
+    if isinstance(values, dict) and "layer" in name and all(str(key).isdigit() for key in values):
         values = {key: value for key, value in values.items() if int(key) < layers}
     if isinstance(values, dict):
         if (values.get("backbone_config") or {}).get("model_type") == "timm_backbone":  # is not installed

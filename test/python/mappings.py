@@ -190,7 +190,7 @@ def main():
     rows += [(title + ", backwards", conversions, keys, None, text, program(conversions, keys, None, True))
              for title, conversions, keys, text in BACK]
     rows += [("heads without a configuration", [], {}, None,
-              "the number of heads depends on the configuration: name the model's directory, or its config.json",
+              "the program needs the number of heads: name the model's directory, or its config.json",
               program([Convert("q", "r", rope())], layers(2, "{}.q.w"), None, has_config=False))]
     for title, _, _, _, wanted, result in rows:
         if result != wanted:

@@ -10,8 +10,10 @@ the same name and the same operations as transformers does.
 """
 
 import argparse
+import copy
 import json
 import logging
+import math
 import pathlib
 import re
 import struct
@@ -316,6 +318,7 @@ def _natural(key):
 
 def traced(keys, transforms, prefix=None, names=()):
     """A trace for each key: all renamings in turn, then the first converter that matches."""
+    transforms = copy.deepcopy(transforms)  # some of them remember what they have matched
     renamings = [row for row in enumerate(transforms) if not hasattr(row[1], "operations")]
     converters = [row for row in enumerate(transforms) if hasattr(row[1], "operations")]
     for key in sorted(keys, key=_natural):
@@ -368,14 +371,13 @@ class Operations:
         for tensors, target in zip(state.values(), self.targets):
             tensor = self.single(tensors)
             wanted = self.model.shape_of(target)
-            if wanted is not None and tensor.shape is not None and list(wanted) != list(tensor.shape):
+            if wanted is not None and list(wanted) != list(tensor.shape):
                 raise Refusal(f"'{target}' would have the shape {tensor.shape}, and the model's is {list(wanted)}")
             if tensor.attributes or not tensor.name.startswith("\0"):
                 self.statements.append(Statement((tensor.name,), (target,), tensor.attributes))
             else:
                 ends[tensor.name] = target
-        stem = self.targets[0]
-        named = lambda name: ends.get(name, name.replace("\0", stem + ".") if name.startswith("\0") else name)
+        named = lambda name: ends.get(name, name.replace("\0", self.targets[0] + "."))
         return [Statement(tuple(map(named, s.sources)), tuple(map(named, s.targets)), s.attributes)
                 for s in self.statements]
 
@@ -409,7 +411,7 @@ class Operations:
         plain = [t if not t.attributes else self.settled(t) for t in tensors]
         sizes = [t.shape[axis] for t in plain]
         is_equal = len(set(sizes)) == 1
-        self.model.needs_config("how the reverse splits a tensor", backwards=True)
+        self.model.needs_config("the sizes of parts", backwards=True)
         undo = f"axis={axis}" if is_equal else f'axis={axis}, sizes="{sizes}"'
         result = self.temporary(_with(plain[0].shape, axis, sum(sizes)))
         self.emit(plain, [result], ((f"axis={axis}", undo),))
@@ -431,7 +433,7 @@ class Operations:
     def Chunk(self, state, operation):
         tensor = self.only(state)
         if operation.num_shards_attribute:
-            raise Refusal("the number of parts is a number of the configuration")
+            raise Refusal("the number of parts is in the configuration")
         count, extent = len(self.targets), tensor.shape[operation.dim]
         if extent % count:
             raise Refusal(f"{extent} rows of '{tensor.name}' do not split into {count} equal parts")
@@ -456,7 +458,7 @@ class Operations:
     def Transpose(self, state, operation):
         tensor = self.only(state)
         if operation.check_dims:
-            self.model.needs_checkpoint("whether a tensor is stored transposed")
+            self.model.needs_checkpoint("the shapes of the checkpoint, which may be transposed")
             if list(self.model.shape_of(self.targets[0]) or ()) == list(tensor.shape):
                 return {self.converter.target_patterns[0]: tensor}
         return {self.converter.target_patterns[0]: self.permuted(tensor, operation.dim0, operation.dim1)}
@@ -474,7 +476,7 @@ class Operations:
         tensor = self.only(state)
         if len(tensor.shape) == 5:
             self.model.needs_config("the extents of a convolution")
-            tensor = self.reshaped(tensor, [tensor.shape[0], _product(tensor.shape[1:])])
+            tensor = self.reshaped(tensor, [tensor.shape[0], math.prod(tensor.shape[1:])])
         return {self.converter.target_patterns[0]: tensor}
 
     def Interleave(self, state, operation):
@@ -527,13 +529,6 @@ class Operations:
 
 def _with(shape, axis, extent):
     return [*shape[:axis], extent, *shape[axis + 1 :]]
-
-
-def _product(numbers):
-    result = 1
-    for number in numbers:
-        result *= number
-    return result
 
 
 def _chunk(tensors, index, count):
@@ -682,11 +677,11 @@ class Model:
 
     def needs_config(self, reason, backwards=False):
         if not self.has_config and (self.backwards or not backwards):
-            raise Refusal(f"{reason} depends on the configuration: name the model's directory, or its config.json")
+            raise Refusal(f"the program needs {reason}: name the model's directory, or its config.json")
 
     def needs_checkpoint(self, reason):
         if not self.has_checkpoint:
-            raise Refusal(f"{reason} depends on the checkpoint: name the model's directory")
+            raise Refusal(f"the program needs {reason}: name the model's directory")
 
 
 def statements_of(model):
@@ -904,8 +899,8 @@ def main(words=None):
                         "or a model's directory or config.json")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the program into FILE, not on standard output")
     parser.add_argument("--reverse", action="store_true", help="the program back, from modules to the hub")
-    parser.add_argument("--list", action="store_true", help="list all model types, and the lines of each program; it "
-                        "takes some minutes")
+    parser.add_argument("--list", action="store_true", help="list all model types, with the lines of each program or "
+                        "the reason why there is none; it takes some minutes")
     options = parser.parse_args(words)
     if options.list == bool(options.model):
         parser.error("name a model, or --list")
