@@ -96,18 +96,19 @@ def smaller(values, factor, heads, layers, name=""):
     return values
 
 
-def small_model(cls):
+def small_model(name, cls):
     """A model of few elements, and the number of names of its tensors on the hub; of several ways to make the
     configuration smaller, the first that works."""
     reason = "its default configuration cannot be built"
     try:
-        default = cls.config_class().to_dict()
+        default = mappings.default_config(name, cls)
+        make, default = type(default).from_dict, default.to_dict()
     except Exception as problem:
         raise Unbuilt(f"{type(problem).__name__}: {problem}") from problem
     best, ways = None, [(f, h, l) for l in (4, 6, 1000) for f in (16, 8, 4, 2, 1) for h in (False, True)]
     for factor, heads, layers in ways:
         try:
-            config = cls.config_class.from_dict(smaller(copy.deepcopy(default), factor, heads, layers))
+            config = make(smaller(copy.deepcopy(default), factor, heads, layers))
             with torch.device("meta"):
                 built = cls._from_config(config)
             count = sum(p.numel() for p in built.parameters())
@@ -184,11 +185,11 @@ class Check:
 
     def run(self):
         try:
-            classes = mappings._classes_of(self.name)
+            classes = mappings.classes_of(self.name)
             if not classes:
                 raise Unbuilt("transformers has no class of that name or model type")
             by_type = self.by_type()
-            self.model, variants = small_model(classes[0])
+            self.model, variants = small_model(self.name, classes[0])
         except (mappings.Refusal, Unbuilt) as problem:
             self.notes.append(" ".join(str(problem).split())[:200])
             return

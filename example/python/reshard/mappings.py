@@ -519,6 +519,11 @@ class Operations:
         pair = (f'slice="[0:{rows}{rest}]"', f'resize="{[tensor.shape[0], *tensor.shape[1:]]}"')
         return {self.converter.target_patterns[0]: self.changed(tensor, [rows, *tensor.shape[1:]], pair)}
 
+    def Inkling2LoopDequantizeExperts(self, state, operation):
+        if len(state) > 1:
+            raise Refusal("the experts have 4 or 8 bits, and scales that no statement multiplies")
+        return {self.converter.target_patterns[0]: self.only(state)}
+
     def Inkling2LoopMergeMessageQueries(self, state, operation):
         self.model.needs_config("the number of loop layers")
         queries, keys = map(self.single, state.values())
@@ -571,9 +576,9 @@ def _claim(targets, target, key):
         raise Refusal(f"'{targets[target]}' and '{key}' would both become '{target}'")
 
 
-def exact_statements(chains, keys, backwards=False):
-    """Statements without `**` for the chains of steps: one for all layers and experts. Backwards, a tensor that an
-    earlier statement makes is unstacked into a list of names, as their number is not in the source."""
+def exact_statements(chains, keys, names=None):
+    """Statements without `**` for the chains of steps: one for all layers and experts. Backwards, `names` are those of
+    the model; a tensor that an earlier statement makes is unstacked into a list, as its extent is not in the source."""
     pool, kinds, groups = dict.fromkeys(keys), {}, defaultdict(list)
     ends = {chain[-1].targets[0] for chain in chains}
     for chain in chains:
@@ -585,11 +590,14 @@ def exact_statements(chains, keys, backwards=False):
             pool.update(dict.fromkeys(step.targets))
             groups[kind, depth].append(step)
     for _, steps in sorted(groups.items(), key=lambda item: item[0]):
-        is_listed = lambda step: backwards and step.targets[0] not in ends
+        is_listed = lambda step: names is not None and step.targets[0] not in ends
         short = {step if is_listed(step) else _stack_in_short(step): step for step in steps}
         for statement, members in folded(short):
             steps = {short[member] for member in members}
-            if set(exact_steps(statement, pool)) == steps:
+            back = Pattern(statement.targets[0])
+            others = {*names, *(pool.keys() - keys.keys())} if names is not None else ()
+            if set(exact_steps(statement, pool)) == steps and (
+                    {name for name in others if back.match(name)} <= {step.targets[0] for step in steps}):
                 yield statement
             else:
                 yield from sorted(steps, key=lambda step: _natural(step.targets[0]))
@@ -691,11 +699,11 @@ def statements_of(model):
         some, chains = expected(model, keys, traces)
         simple += [row for row in some if row[0].key not in patterns]
         patterns.update({trace.key: None for trace, _ in some})
-        more = list(exact_statements(chains, keys, model.backwards))
+        more = list(exact_statements(chains, keys, model.targets if model.backwards else None))
         exact = [s for s in exact if s not in more] + more
     general = general_statements(simple, model.backwards)
     if not exact and not general:
-        raise Refusal("transformers changes no name and no tensor of this model")
+        raise Refusal("no program is needed: transformers saves this model under the names of its modules")
     return [s.reversed() for s in reversed(exact)] + general if model.backwards else exact + general
 
 
@@ -736,7 +744,7 @@ def table():
     return sorted(set(mapping._build_checkpoint_conversion_mapping()) - {"legacy"})
 
 
-def _classes_of(name):
+def classes_of(name):
     """The classes of a model type, those with a head for text first; or the class of that name."""
     transformers, _ = _transformers()
     from transformers.models.auto import configuration_auto, modeling_auto
@@ -771,15 +779,23 @@ def _unlisted_classes(name):
     return []
 
 
-def _without_memory(cls, config):
+def _without_memory(cls, config, is_default):
     import torch
 
     try:
         with torch.device("meta"):
             return cls._from_config(config)
     except Exception as problem:
+        advice = "its default configuration: name the model's directory, or its config.json" * is_default
         reason = " ".join(str(problem).split())[:160]
-        raise Refusal(f"transformers cannot build {cls.__name__} of that configuration: {reason}") from problem
+        raise Refusal(f"transformers cannot build {cls.__name__} of {advice or 'that configuration'} ({reason})"
+                      ) from problem
+
+
+def default_config(name, cls):
+    """The default configuration of a model type, or else of a class."""
+    transformers, _ = _transformers()
+    return transformers.CONFIG_MAPPING[name]() if name in transformers.CONFIG_MAPPING else cls.config_class()
 
 
 def _few_experts(config):
@@ -807,12 +823,12 @@ def model_of(name, backwards=False):
                           "with --program @dequantize before")
         checkpoint = _keys_in(folder)
         names = [getattr(transformers, c, None) for c in config.architectures or ()]
-        classes = [c for c in names if c] or _classes_of(config.model_type)
+        classes = [c for c in names if c] or classes_of(config.model_type)
     else:
-        classes = _classes_of(name)
+        classes = classes_of(name)
     if not classes:
         raise Refusal(f"'{name}' is neither a model type or class of transformers nor a directory; see --list")
-    built = _without_memory(classes[0], config or _few_experts(classes[0].config_class()))
+    built = _without_memory(classes[0], config or _few_experts(default_config(name, classes[0])), config is None)
     title = f"{classes[0].__name__} of transformers {transformers.__version__}"
     return _model(built, title, config is not None, checkpoint, backwards)
 
@@ -879,12 +895,11 @@ def program_of(model_type, reverse=False):
     return text_of(model_of(model_type, reverse))[0]
 
 
-def _listed(name, width):
+def _listed(name):
     try:
-        lines = len(statements_of(model_of(name)))
-        return f"{name:{width}}  {lines:3} lines", True
+        return f"{len(statements_of(model_of(name))):3} lines"
     except Refusal as problem:
-        return f"{name:{width}}  none: {problem}", False
+        return f"none: {problem}"
 
 
 def main(words=None):
@@ -910,7 +925,7 @@ def main(words=None):
         if options.list:
             names = table()
             for name in names:
-                print(_listed(name, max(map(len, names)))[0], flush=True)
+                print(f"{name:{max(map(len, names))}}  {_listed(name)}", flush=True)
             return 0
         text = program_of(options.model, options.reverse)
     except Refusal as problem:
