@@ -153,6 +153,8 @@ ROWS = [
      "the operation Whiten of transformers has no statement"),
     ("two tensors of one name", [Rename(r"\.[ab]\.", ".c.")], {"x.a.w": [8], "x.b.w": [8]}, None,
      "'x.a.w' and 'x.b.w' would both become 'x.c.w'"),
+    ("names that the way back would confuse", [Rename(r"\.forward\.", ".mlp."), Rename(r"\.gate\.", ".mlp.gate.")],
+     layers(2, "l.{}.forward.up.w", "l.{}.gate.w"), None, ["l.$L.gate.w** -> l.$L.mlp.gate.w**", "**.forward.** -> **.mlp.**"]),
     ("the base model's prefix", [Rename("^embed", "embed_tokens")], {"embed.w": [8], "norm.w": [8]},
      {"model.embed_tokens.w": [8], "model.norm.w": [8]},
      ["embed.** -> model.embed_tokens.**", "** -> model.**"]),

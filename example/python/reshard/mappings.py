@@ -46,7 +46,7 @@ class Statement:
         return Statement(self.targets, self.sources, tuple((undo, do) for do, undo in reversed(self.attributes)))
 
     def literals(self):
-        return len(_TOKEN.sub("", self.sources[0]))
+        return len(_TOKEN.sub(lambda token: "" if token[1] else "0", self.sources[0]))
 
 
 _RESERVED = set("axis permute dtype src_dtype dst_dtype reshape fused_ffn fused_qkv fused_qkv_old num_heads "
@@ -615,9 +615,15 @@ def _stack_in_short(step):
     return Statement(("".join(rows[0]),), step.targets, step.attributes)
 
 
-def general_statements(simple, backwards=False):
+def general_statements(simple, backwards=False, both=False):
     """Statements with `**` for pairs of a trace and its step: as general as the conversions if that is right for all
-    keys, and otherwise with more of their text."""
+    keys, and otherwise with more of their text. With `both`, their reverses are right for all names, too."""
+
+    def agree(statements, steps):
+        steps = list(steps)
+        return General(statements).agrees(steps) and (not both or General([s.reversed() for s in statements]).agrees(
+            step.reversed() for step in steps))
+
     steps = [step.reversed() if backwards else step for _, step in simple]
     classes = defaultdict(list)
     for (trace, _), step in zip(simple, steps):
@@ -626,8 +632,7 @@ def general_statements(simple, backwards=False):
     levels, few = dict.fromkeys(classes, 0), {c: rows[:4] + rows[4:][-4:] for c, rows in classes.items()}
     while True:
         statements = _by_length(_pattern(*row, levels[c], backwards) for c, rows in few.items() for row in rows)
-        general = General(statements)
-        wrong = [c for c, rows in few.items() if not general.agrees(step for _, step in rows)]
+        wrong = [c for c, rows in few.items() if not agree(statements, (step for _, step in rows))]
         if not wrong:
             break
         for c in wrong:
@@ -638,9 +643,9 @@ def general_statements(simple, backwards=False):
     checked = [step for rows in few.values() for _, step in rows]
     for statement in list(statements):
         fewer = [s for s in statements if s is not statement]
-        if General(fewer).agrees(checked):
+        if agree(fewer, checked):
             statements = fewer
-    if not General(statements).agrees(steps):
+    if not agree(statements, steps):
         raise Refusal("no patterns give all tensors their names")
     return statements
 
@@ -672,6 +677,7 @@ class Model:
     has_checkpoint: bool = False
     prefix: str = ""
     backwards: bool = False
+    is_reversible: bool = True  # whether the program runs backwards as well
 
     def shape_of(self, name):
         return self.targets.get(name)
@@ -701,7 +707,12 @@ def statements_of(model):
         patterns.update({trace.key: None for trace, _ in some})
         more = list(exact_statements(chains, keys, model.targets if model.backwards else None))
         exact = [s for s in exact if s not in more] + more
-    general = general_statements(simple, model.backwards)
+    try:
+        model.is_reversible = len(_variants(model)) == 1
+        general = general_statements(simple, model.backwards, model.is_reversible)
+    except Refusal:
+        model.is_reversible = False
+        general = general_statements(simple, model.backwards)
     if not exact and not general:
         raise Refusal("no program is needed: transformers saves this model under the names of its modules")
     return [s.reversed() for s in reversed(exact)] + general if model.backwards else exact + general
@@ -718,6 +729,8 @@ def text_of(model):
     statements = statements_of(model)
     sides = ("the names of checkpoints on the hub", "those of the modules")
     lines = [f"# {model.title}: from {sides[model.backwards]} to {sides[not model.backwards]}"]
+    if not model.is_reversible:
+        lines.append("# For the way back, write the program with --reverse: several names become the same name here")
     read = {t for _, traces in model.variants for trace in traces for t in trace.transforms}
     lines += [f"# No tensor here matches '{pattern}', which transformers also converts"
               for i, t in enumerate(model.transforms) if i not in read for pattern in t.source_patterns
