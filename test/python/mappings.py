@@ -57,6 +57,16 @@ class Pairs(Rename):
         return f"layers.{int(match[1]) // 2}.{('attn', 'mlp')[int(match[1]) % 2]}.{match[2]}", r"layers\.(\d+)"
 
 
+class Exchange(Rename):
+    """Two tensors, each with the other's new name."""
+
+    def __init__(self):
+        super().__init__("a|b", "")
+
+    def rename_source_key(self, key):
+        return {"a": "b", "b": "a"}[key], "a|b"
+
+
 class Convert(Rename):
     def __init__(self, sources, targets, *operations):
         super().__init__(sources, targets)
@@ -155,6 +165,11 @@ ROWS = [
      "'x.a.w' and 'x.b.w' would both become 'x.c.w'"),
     ("names that the way back would confuse", [Rename(r"\.forward\.", ".mlp."), Rename(r"\.gate\.", ".mlp.gate.")],
      layers(2, "l.{}.forward.up.w", "l.{}.gate.w"), None, ["l.$L.gate.w** -> l.$L.mlp.gate.w**", "**.forward.** -> **.mlp.**"]),
+    ("a name that another tensor gets is read before", [Rename("^norm", "model.norm"), Rename("^encoder.norm", "norm")],
+     {"norm.w": [8], "encoder.norm.w": [8]}, None, ["norm.** -> model.norm.**", "encoder.norm.** -> norm.**"]),
+    ("tensors that exchange their names", [Exchange()], {"a": [8], "b": [8]}, None, "tensors exchange their names"),
+    ("a name that a statement for all layers gives too early", [QKV, Rename("^0.q", "x")],
+     {"0.qkv.w": [9, 4], "0.q.w": [3, 4]}, None, "'0.q.w' is read after another tensor gets that name"),
     ("the base model's prefix", [Rename("^embed", "embed_tokens")], {"embed.w": [8], "norm.w": [8]},
      {"model.embed_tokens.w": [8], "model.norm.w": [8]},
      ["embed.** -> model.embed_tokens.**", "** -> model.**"]),

@@ -125,6 +125,9 @@ class General:
     def __init__(self, statements):
         self.rows = [(s, Pattern(s.sources[0]), Pattern(s.targets[0])) for s in statements]
 
+    def statement(self, key):
+        return next((statement for statement, source, _ in self.rows if source.match(key)), None)
+
     def step(self, key):
         for statement, source, target in self.rows:
             if fit := source.match(key):
@@ -603,6 +606,17 @@ def exact_statements(chains, keys, names=None):
                 yield from sorted(steps, key=lambda step: _natural(step.targets[0]))
 
 
+def _check_names(chains, simple, backwards):
+    """Refuses a statement without `**` that gives a tensor the name of one that another statement reads after it."""
+    sides = lambda step: (step.targets, step.sources) if backwards else (step.sources, step.targets)
+    readers = {sides(step)[0][0]: None for _, step in simple if step.sources != step.targets}
+    readers.update((name, chain[0]) for chain in chains for step in chain for name in sides(step)[0])
+    for chain in chains:
+        for name in (name for step in chain for name in sides(step)[1]):
+            if readers.get(name, chain[0]) is not chain[0]:
+                raise Refusal(f"'{name}' is read after another tensor gets that name")
+
+
 def _stack_in_short(step):
     """A stack of `e.0.w, e.1.w` as one of `e.$E.w`."""
     if len(step.sources) < 2 or not any(do.startswith("stack") for do, _ in step.attributes):
@@ -645,9 +659,27 @@ def general_statements(simple, backwards=False, both=False):
         fewer = [s for s in statements if s is not statement]
         if agree(fewer, checked):
             statements = fewer
+    statements = _ordered(statements, steps)
     if not agree(statements, steps):
         raise Refusal("no patterns give all tensors their names")
     return statements
+
+
+def _ordered(statements, steps):
+    """The statements in an order in which a tensor is read before another one gets its name."""
+    statements, general = list(statements), General(statements)
+    readers = {step.sources[0]: general.statement(step.sources[0]) for step in steps if step.sources != step.targets}
+    pairs = {(reader, readers[step.sources[0]]) for step in steps if step.sources != step.targets
+             if (reader := readers.get(step.targets[0]))}
+    for _ in range(len(statements) ** 2 + 1):
+        late = next((p for p in pairs if statements.index(p[0]) >= statements.index(p[1])), None)
+        if not late:
+            return statements
+        if late[0] == late[1]:
+            break
+        statements.remove(late[0])
+        statements.insert(statements.index(late[1]), late[0])
+    raise Refusal("tensors exchange their names")
 
 
 def _pattern(trace, step, level, backwards):
@@ -705,6 +737,7 @@ def statements_of(model):
         some, chains = expected(model, keys, traces)
         simple += [row for row in some if row[0].key not in patterns]
         patterns.update({trace.key: None for trace, _ in some})
+        _check_names(chains, some, model.backwards)
         more = list(exact_statements(chains, keys, model.targets if model.backwards else None))
         exact = [s for s in exact if s not in more] + more
     try:
