@@ -914,8 +914,8 @@ def _saved_names(built, model):
     variants, tensors = [], built.state_dict()
     prefixed = {f"{model.prefix}.{key}": tensor for key, tensor in tensors.items()}
     for conversions, named in ((None, tensors), (model.transforms, tensors), (model.transforms, prefixed)):
-        if named is prefixed and any(keys.keys() != model.targets.keys() for keys, _ in variants):
-            break
+        if named is prefixed and [set(keys) for keys, _ in variants] != [set(model.targets)]:
+            break  # only for models of which no other names are saved
         built._weight_conversions = conversions
         try:
             saved = loading.revert_weight_conversion(built, named)
@@ -925,7 +925,8 @@ def _saved_names(built, model):
         if keys in [variant[0] for variant in variants]:
             continue
         traces = list(traced(keys, model.transforms, model.prefix, model.targets))
-        if {trace.name() for trace in traces} <= set(model.targets):
+        if all(trace.name() in tensors and (trace.converter or saved[trace.key] is tensors[trace.name()])
+               for trace in traces):
             variants.append((keys, traces))
     if not variants:
         raise Refusal("the names under which transformers saves the tensors are not those that it reads; name the "
