@@ -47,10 +47,9 @@ ABSENT = {  # numbers without which the default configuration cannot be built
     "hunyuan_v1_moe": {"head_dim": 16},
     "hunyuan_vl_text": {"head_dim": 16},
     "lfm2_moe": {"layer_types": ["conv", "conv", "full_attention", "conv", "conv", "full_attention"]},
-    "qwen3_omni_moe_talker": {"spatial_merge_size": 2},
-    "qwen3_omni_moe_talker_text": {"shared_expert_intermediate_size": 64},
     "qwen4_exp_text": {"indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 256, "indexer_budget": 64,
                        "indexer_compress_ratio": 4},
+    "t5gemma2_text": {"dropout_rate": 0.0},
     "sapiens2": {"head_config": {"upsample_out_channels": [32, 32], "conv_out_channels": [32, 32],
                                  "scale_conv_out_channels": [32, 32], "scale_final_hidden_sizes": [32, 32]}},
 }
@@ -88,6 +87,8 @@ def smaller(values, factor, heads, layers, name=""):
         return min(values, 8)
     if name in ("n_group", "topk_group"):
         return 1
+    if name.endswith("filters"):
+        return min(values, 4)
     if heads and "heads" in name:
         return max(values // factor, 1)
     size = name.endswith(("_size", "_dim", "d_model", "channels", "_rank", "d_kv", "d_ff", "width"))

@@ -893,12 +893,12 @@ def _keys_in(folder):
 def _model(built, title, has_config, checkpoint, backwards):
     _, mapping = _transformers()
     targets = {key: list(tensor.shape) for key, tensor in built.state_dict().items()}
-    is_source = any(key not in targets for key in checkpoint)
+    is_source = any(targets.get(key) != shape for key, shape in checkpoint.items())
     transforms = mapping.get_model_conversion_mapping(built, add_legacy=is_source)
     if not transforms:
         raise Refusal(f"transformers renames and converts no tensor of {type(built).__name__}")
-    model = Model(title, transforms, [], targets, built.config, has_config, is_source, built.base_model_prefix,
-                  backwards)
+    model = Model(title, transforms, [], targets, built.config, has_config, bool(checkpoint),
+                  built.base_model_prefix, backwards)
     if is_source:
         model.variants = [(checkpoint, list(traced(checkpoint, transforms, model.prefix, targets)))]
     else:
@@ -920,6 +920,8 @@ def _saved_names(built, model):
         try:
             saved = loading.revert_weight_conversion(built, named)
         except Exception as problem:
+            if named is prefixed:
+                break
             raise Refusal(f"transformers cannot name the tensors of the checkpoint: {problem}") from problem
         keys = {key: list(tensor.shape) for key, tensor in saved.items()}
         if keys in [variant[0] for variant in variants]:
