@@ -947,7 +947,7 @@ def program_of(model_type, reverse=False):
 def _listed(name):
     try:
         return f"{len(statements_of(model_of(name))):3} lines"
-    except Refusal as problem:
+    except Exception as problem:  # of one model, which does not end the list
         return f"none: {problem}"
 
 
