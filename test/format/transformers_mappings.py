@@ -227,7 +227,7 @@ class Check:
         self.transpose()
 
     def transpose(self):
-        """Transposes tensors that transformers transposes only if their shape is not the model's: it saves the latter."""
+        """Transposes tensors that transformers transposes if their shape is not the model's: it saves the latter."""
         _, mapping = mappings._transformers()
         rules = [(conversion, operation) for conversion in mapping.get_model_conversion_mapping(self.model)
                  for operation in getattr(conversion, "operations", ()) if getattr(operation, "check_dims", False)]

@@ -164,7 +164,8 @@ ROWS = [
     ("two tensors of one name", [Rename(r"\.[ab]\.", ".c.")], {"x.a.w": [8], "x.b.w": [8]}, None,
      "'x.a.w' and 'x.b.w' would both become 'x.c.w'"),
     ("names that the way back would confuse", [Rename(r"\.forward\.", ".mlp."), Rename(r"\.gate\.", ".mlp.gate.")],
-     layers(2, "l.{}.forward.up.w", "l.{}.gate.w"), None, ["l.$L.gate.w** -> l.$L.mlp.gate.w**", "**.forward.** -> **.mlp.**"]),
+     layers(2, "l.{}.forward.up.w", "l.{}.gate.w"), None,
+     ["l.$L.gate.w** -> l.$L.mlp.gate.w**", "**.forward.** -> **.mlp.**"]),
     ("a name that another tensor gets is read before", [Rename("^norm", "model.norm"), Rename("^encoder.norm", "norm")],
      {"norm.w": [8], "encoder.norm.w": [8]}, None, ["norm.** -> model.norm.**", "encoder.norm.** -> norm.**"]),
     ("tensors that exchange their names", [Exchange()], {"a": [8], "b": [8]}, None, "tensors exchange their names"),
@@ -209,6 +210,10 @@ def main():
     rows += [("heads without a configuration", [], {}, None,
               "the program needs the number of heads: name the model's directory, or its config.json",
               program([Convert("q", "r", rope())], layers(2, "{}.q.w"), None, has_config=False))]
+    rows += [("experts without a configuration, backwards", [], {}, None,
+              "the program needs the sizes of parts: name the model's directory, or its config.json, or convert with "
+              "--reverse --like and the program without --reverse",
+              program([EXPERTS], experts("g", "u"), None, True, has_config=False))]
     for title, _, _, _, wanted, result in rows:
         if result != wanted:
             failed += 1

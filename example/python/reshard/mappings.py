@@ -723,7 +723,8 @@ class Model:
 
     def needs_config(self, reason, backwards=False):
         if not self.has_config and (self.backwards or not backwards):
-            raise Refusal(f"the program needs {reason}: name the model's directory, or its config.json")
+            other = ", or convert with --reverse --like and the program without --reverse" * backwards
+            raise Refusal(f"the program needs {reason}: name the model's directory, or its config.json{other}")
 
     def needs_checkpoint(self, reason):
         if not self.has_checkpoint:
@@ -760,8 +761,8 @@ def _variants(model):
 
 def text_of(model):
     statements = statements_of(model)
-    sides = ("the names of checkpoints on the hub", "those of the modules")
-    lines = [f"# {model.title}: from {sides[model.backwards]} to {sides[not model.backwards]}"]
+    sides = "checkpoints on the hub", "the modules"
+    lines = [f"# {model.title}: from the names of {sides[model.backwards]} to those of {sides[not model.backwards]}"]
     if not model.is_reversible:
         lines.append("# For the way back, write the program with --reverse: several names become the same name here")
     read = {t for _, traces in model.variants for trace in traces for t in trace.transforms}
