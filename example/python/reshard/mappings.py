@@ -806,7 +806,8 @@ def classes_of(name):
     if not classes:
         classes = _unlisted_classes(name)
     ends = ("ForConditionalGeneration", "ForCausalLM", "ForMaskedLM", "ForPreTraining", "For", "")
-    return sorted(classes, key=lambda c: (next(i for i, end in enumerate(ends) if end in c.__name__), c.__name__))
+    return sorted(classes, key=lambda c: (name not in (c.__name__, c.config_class.model_type),
+                                          next(i for i, end in enumerate(ends) if end in c.__name__), c.__name__))
 
 
 def _unlisted_classes(name):
