@@ -8,7 +8,9 @@
 #include <reshard/aoa/macro/impl/placeholder.ipp>
 #include <reshard/expr/check.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,23 +45,29 @@ public:
         return has_any;
     }
 
-    /// Gives each key of a side to the first statement that matches it, except keys that a
-    /// statement without `**` reads. A later statement that reads the result of the same name does
+    /// Gives each key of a side to the first statement that matches it, also beside its deciding
+    /// name, except keys that a statement without `**` reads. A later statement that reads the result of the same name does
     /// not read the key.
     void take_keys(bool on_right) {
         catalog const* const keys = on_right ? context_.right : context_.left;
         auto const read = names_of_others(on_right);
+        auto const beside = names_beside(*keys, on_right, read);
         for (catalog_entry const& entry : *keys) {
             if (is_followed(*keys, entry.key))
                 continue;
             auto const reader = read.find(entry.key);
+            auto const taker = beside.find(entry.key);
             precedence first = reader != read.end() ? precedence::other : precedence::none;
             for (anything_statement& open : open_) {
                 if (open.on_right != on_right)
                     continue;
                 bool const is_result = first == precedence::other && !on_right &&
                                        reader->second > open.number && keeps_name(open, entry.key);
-                precedence const by = is_result ? precedence::none : first;
+                bool const is_beside = first == precedence::none && taker != beside.end() &&
+                                       taker->second < open.number;
+                precedence const by = is_result   ? precedence::none
+                                      : is_beside ? precedence::earlier
+                                                  : first;
                 if (fits(open, entry.key, by))
                     first = by == precedence::none ? precedence::earlier : first;
             }
@@ -140,6 +148,46 @@ private:
                                              : context_.code.left(statements_[i]))
                 if (name.kind == name::kind_type::text)
                     names.emplace(context_.code.text(name), i);
+        return names;
+    }
+
+    /// The keys that statements with `**` read beside those that decide, and the first statement
+    /// that reads each.
+    ///
+    /// \param read the names that statements without `**` have
+    std::unordered_map<std::string, std::size_t>
+    names_beside(catalog const& keys, bool on_right,
+                 std::unordered_map<std::string_view, std::size_t> const& read) {
+        std::unordered_map<std::string, std::size_t> names;
+        program const& code = context_.code;
+        auto const side = [&](anything_statement const& open) {
+            statement const& about = statements_[open.number];
+            return on_right ? code.right(about) : code.left(about);
+        };
+        auto const has_several = [&](anything_statement const& open) {
+            return open.on_right == on_right && side(open).size() > 1;
+        };
+        if (std::ranges::none_of(open_, has_several))
+            return names;
+        for (catalog_entry const& entry : keys) {
+            if (is_followed(keys, entry.key) || read.contains(entry.key))
+                continue;
+            for (anything_statement const& open : open_) {
+                statement const& about = statements_[open.number];
+                auto const& deciding = code.pattern(code.names(about)[open.deciding]);
+                auto const match = open.on_right == on_right
+                                       ? match_name(deciding, entry.key, on_right)
+                                       : std::nullopt;
+                if (!match || !is_divisible(about, *match))
+                    continue;
+                for (name const& other : side(open))
+                    if (other.kind == name::kind_type::pattern)
+                        if (auto key = fill_name(code.pattern(other), *match, on_right);
+                            key && *key != entry.key)
+                            names.emplace(std::move(*key), open.number);
+                break;
+            }
+        }
         return names;
     }
 
