@@ -123,8 +123,8 @@ int load_all(open_options const& options) {
             bool const is_text =
                 description.string().find("protocol2.pdparams") != std::string::npos;
             bool const is_deflated = description.string().find("deflated") != std::string::npos;
-            BOOST_TEST_CONTEXT(description)
             bool const is_decoded = !opened.metadata().quantised.decoded.empty();
+            BOOST_TEST_CONTEXT(description)
             BOOST_TEST(opened.is_mapped() == (options.mapped && !is_text && !is_deflated &&
                                               !is_decoded && !opened.metadata().files.empty()));
             wanted_columns want(*tensors);
