@@ -80,12 +80,20 @@ catalog renamed(catalog const& source, reshard::vector<rename_pair> const& renam
     mapping const map = aoa::lower(code, source, nullptr, files.lowering);
     catalog const new_catalog = catalog_of(map);
     reshard::vector<catalog_entry> entries(new_catalog.begin(), new_catalog.end());
+    detail::quantisation_facts quantised = source.quantised;
+    quantised.decoded.clear();
     for (catalog_entry& entry : entries)
         if (auto const* const output = map.find(entry.key);
-            output && detail::is_source_box(output->value))
-            entry.parts = source[output->value.pieces.source(0)].parts;
+            output && detail::is_source_box(output->value)) {
+            catalog_entry const& old = source[output->value.pieces.source(0)];
+            entry.parts = old.parts;
+            auto const& decoded = source.quantised.decoded;
+            if (auto const match = detail::find_tensor(decoded, old.key); match != decoded.end())
+                quantised.decoded.push_back({entry.key, match->scheme});
+        }
+    std::ranges::sort(quantised.decoded, {}, &detail::decoded_entry::key);
     catalog tensors(std::move(entries));
-    tensors.quantised = source.quantised;
+    tensors.quantised = std::move(quantised);
     return tensors;
 }
 
@@ -129,9 +137,10 @@ std::optional<index_vector> extents_in(std::string_view text) {
         index_t extent = 0;
         auto const read = std::from_chars(text.data(), text.data() + text.size(), extent);
         text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
-        if (read.ec != std::errc() || !(text.empty() || text.starts_with(", ")))
+        bool const goes_on = text.starts_with(", ") && text.size() > 2;
+        if (read.ec != std::errc() || extent < 0 || !(text.empty() || goes_on))
             return std::nullopt;
-        text.remove_prefix(std::min(text.size(), std::size_t{2}));
+        text.remove_prefix(goes_on ? 2 : 0);
         shape.push_back(extent);
     }
     return shape;

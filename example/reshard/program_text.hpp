@@ -16,8 +16,8 @@
 /// A text that begins like the tool's own programs (`#! program`) may have gaps:
 ///
 /// - `{num_hidden_layers}`, `{text_config.hidden_size}`: a value from `--set` or from the
-///   `config.json` beside the source. A name before a dot is an object's. `{a*b}` and `{a/b}` are
-///   products and quotients of such values and of numbers.
+///   `config.json` beside the source. A name before a dot is an object's. `{a*b}`,
+///   `{a/b}` and `{a+b}` are products, quotients and sums of such values and of numbers.
 /// - `{switch NAME: OLD -> NEW}`: replaces OLD by NEW in all lines below, if `--set NAME=1` is
 ///   given, or if a key of the source contains NEW and `--set NAME=0` is not given. A line
 ///   `#! switch NAME: description` documents it.

@@ -352,13 +352,13 @@ BOOST_AUTO_TEST_CASE(parts_that_do_not_fit_are_refused) {
     };
     BOOST_TEST(read(R"("shard": {"tp": {"axis": 0, "parts": 1}})") ==
                "l.json: rules[0].shard['tp'].parts: expected the extents of 2 to 8 tensors, or "
-               "their ratio, as in [4, 1, 1]");
+               "their ratio, as in [4, 1, 1]; each is at most 2^40");
     BOOST_TEST(read(R"("shard": {"tp": {"axis": 0, "heads": [1, 1]}})") ==
                "l.json: rules[0].shard['tp'].heads: 'heads' needs 'parts', such as [4096, 1024, "
                "1024]");
-    BOOST_TEST(
-        read(R"("shard": {"tp": {"axis": 0, "parts": [1, 1], "heads": [1]}})") ==
-        "l.json: rules[0].shard['tp'].heads: expected a number of heads for each of 2 parts");
+    BOOST_TEST(read(R"("shard": {"tp": {"axis": 0, "parts": [1, 1], "heads": [1]}})") ==
+               "l.json: rules[0].shard['tp'].heads: expected a number of heads, at least 1, for "
+               "each of 2 parts");
     BOOST_TEST(read(R"("shard": {"tp": {"axis": 0, "parts": 2}}, "fused": [1, 1])") ==
                "l.json: rules[0].shard['tp'].parts: the rule has 'fused' or 'parts' already; state "
                "the parts once");

@@ -19,6 +19,7 @@
 #include <deque>
 #include <iterator>
 #include <numeric>
+#include <optional>
 
 namespace reshard::detail {
 
@@ -200,21 +201,21 @@ index_t for_each_run(element_scales const& scales, index_t position, index_t str
     }
     steps = std::min(steps, count);
     std::size_t const moving = along ? along->axis : 0;
-    float const* scale = scales.values - scales.origin;
+    index_t number = -scales.origin;
     for (std::size_t axis = 0; axis < axes.size(); ++axis)
         if (auto const& scaled = axes[axis]; scaled.block > 0 && (!along || axis != moving))
-            scale += index[axis] / scaled.block * scaled.step;
+            number += index[axis] / scaled.block * scaled.step;
     if (!along || axes[moving].block == 0) {
-        visit(scale, steps);
+        visit(scales.values + number, steps);
         return steps;
     }
     auto const [first, block, between] = axes[moving];
     index_t const distance = step * along->distance;
     if (distance == 1) {
-        scale += index[moving] / block * between;
+        number += index[moving] / block * between;
         index_t run = std::min(block - index[moving] % block, steps);
-        for (index_t done = 0; done < steps; scale += between) {
-            visit(scale, run);
+        for (index_t done = 0; done < steps; number += between) {
+            visit(scales.values + number, run);
             done += run;
             run = std::min(block, steps - done);
         }
@@ -225,7 +226,7 @@ index_t for_each_run(element_scales const& scales, index_t position, index_t str
                              : distance > 0 ? (block - 1 - at % block) / distance + 1
                                             : at % block / -distance + 1;
         index_t const run = std::min(left, steps - done);
-        visit(scale + at / block * between, run);
+        visit(scales.values + number + at / block * between, run);
         done += run;
         at += run * distance;
     }
@@ -248,13 +249,31 @@ RESHARD_DECL void element_scales::fill(index_t position, index_t stride, index_t
 /// Lookup tables of products: all values of a float of a byte, times one scale, in 16 bits. With
 /// them, runs of elements that share a scale are cast by a table.
 class product_tables {
+    static constexpr index_t patterns = 256;
+
 public:
     explicit product_tables(prepared_copy const& ready)
         : conversion_(ready.conversion),
           streaming_(ready.streaming),
           cast_(vector_conversion_of(data_type::f8_e4m3, data_type::bf16)),
-          are_useful_(cast_ && is_worth(ready)) {}
+          are_useful_(cast_) {}
 
+    /// True if making tables costs less than it saves.
+    static bool is_worth(prepared_copy const& ready) {
+        constexpr index_t least = 4 * patterns;
+        if (ready.sizes.source != 8 || ready.sizes.target != 16 ||
+            widest_vectors() != vector_set::avx512)
+            return false;
+        index_t elements = 1, of_scale = 1;
+        for (index_t const extent : ready.loop.extent)
+            elements = std::min(least, elements * std::min(least, extent));
+        for (element_scales::scaled_axis const& axis : ready.scales->axes)
+            of_scale =
+                std::min(least, of_scale * std::min(least, axis.block > 0 ? axis.block : least));
+        return elements >= least && of_scale >= least;
+    }
+
+    /// False after a scale whose products no table has.
     bool are_useful() const { return are_useful_; }
 
     void convert(float const* scale, unsigned char const* source, unsigned char* target,
@@ -271,28 +290,11 @@ public:
     }
 
 private:
-    static constexpr index_t patterns = 256;
-
     struct table {
         float const* scale = nullptr;
         bool is_symmetric = false; ///< negative patterns have the products of the positive ones
         byte_float products;
     };
-
-    /// Whether scales have so many elements that making their tables takes less time.
-    static bool is_worth(prepared_copy const& ready) {
-        constexpr index_t least = 4 * patterns;
-        if (ready.sizes.source != 8 || ready.sizes.target != 16 ||
-            widest_vectors() != vector_set::avx512)
-            return false;
-        index_t elements = 1, of_scale = 1;
-        for (index_t const extent : ready.loop.extent)
-            elements = std::min(least, elements * std::min(least, extent));
-        for (element_scales::scaled_axis const& axis : ready.scales->axes)
-            of_scale =
-                std::min(least, of_scale * std::min(least, axis.block > 0 ? axis.block : least));
-        return elements >= least && of_scale >= least;
-    }
 
     /// The table of a scale, made anew if another scale had it.
     table& table_of(float const* scale) {
@@ -343,18 +345,20 @@ inline void convert_scaled(prepared_copy const& ready, memory const& at) {
                makes_run = to.stride == target_bits && target_bits >= 8;
     auto const base =
         static_cast<index_t>(reinterpret_cast<std::uintptr_t>(at.source) - ready.first) * 8;
-    product_tables tables(ready);
+    std::optional<product_tables> tables;
+    if (product_tables::is_worth(ready))
+        tables.emplace(ready);
     auto const by_tables = [&](unsigned char const* source, unsigned char* target) {
         for (index_t left = loop.extent[last]; left > 0;)
             left -= for_each_run(*ready.scales, base / 8 + (source - at.source), 1, left,
                                  [&](float const* scale, index_t count) {
-                                     tables.convert(scale, source, target, count);
+                                     tables->convert(scale, source, target, count);
                                      source += count;
                                      target += 2 * count;
                                  });
     };
     auto const convert_line = [&](index_t source, index_t target) {
-        if (is_run && makes_run && tables.are_useful())
+        if (is_run && makes_run && tables && tables->are_useful())
             return by_tables(at.source + source / 8, at.target + target / 8);
         for_each_piece(loop.extent[last], piece, piece, [&](index_t begin, index_t end) {
             index_t const count = end - begin;

@@ -24,7 +24,7 @@ namespace reshard::detail {
 /// The tensors of a `.gguf` file. Shapes are in our order, slowest axis first; the file has the
 /// opposite order.
 ///
-/// Quantised tensors have their values, in f32. Tensors of a type whose values are unknown are
+/// Quantised tensors are read as their values in f32. Tensors of a type whose values are unknown are
 /// listed as unread, and the values of the header as objects, which are read in their stored form.
 ///
 /// \throws error with errc::corrupt_file for a file that ends early, for lengths and positions

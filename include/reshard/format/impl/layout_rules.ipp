@@ -91,7 +91,7 @@ inline index_vector ratio_from(json_cursor const& cursor) {
     if (ratio.size() < 2 || ratio.size() > max_ndim ||
         !std::ranges::all_of(ratio, [](index_t index) { return index > 0 && index <= most; }))
         cursor.refuse(words("expected the extents of 2 to ", max_ndim,
-                            " tensors, or their ratio, as in [4, 1, 1]"));
+                            " tensors, or their ratio, as in [4, 1, 1]; each is at most 2^40"));
     return {ratio.begin(), ratio.end()};
 }
 
@@ -106,6 +106,9 @@ inline void read_fused(json_cursor const& cursor, layout_rule& rule) {
         cursor.refuse(words("the rule cuts ", counted(axes.size(), "axis"),
                             " of the tensor, but fused tensors must be cut along exactly one"));
     rule.fused_axis = *axes.begin();
+    for (placement const& cut : rule.placements)
+        if (cut.type == placement::kind::cyclic)
+            cursor.refuse("fused tensors cannot be cut into blocks that are assigned in turn");
 }
 
 /// Reads the parts of a fused tensor in a cut, and their heads.
@@ -125,8 +128,8 @@ inline void read_parts(json_cursor const& cut, layout_rule& rule) {
     for (index_t const count : counts_from(*heads))
         rule.heads.push_back(count);
     if (rule.heads.size() != rule.fused.size() || std::ranges::count(rule.heads, 0) > 0)
-        heads->refuse(
-            words("expected a number of heads for each of ", rule.fused.size(), " parts"));
+        heads->refuse(words("expected a number of heads, at least 1, for each of ",
+                            rule.fused.size(), " parts"));
 }
 
 inline layout_rule rule_from(json_cursor const& cursor, mesh const& ranks) {

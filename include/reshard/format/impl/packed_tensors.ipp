@@ -45,10 +45,14 @@ public:
         checkpoint_metadata& metadata = opened_.metadata;
         vector<std::pair<std::size_t, values_of>> all;
         for (std::size_t i = 0; i < metadata.tensors.size(); ++i)
-            if (auto values = values_in(metadata.tensors[i]))
-                all.emplace_back(i, std::move(*values));
-        if (all.empty())
-            return;
+            try {
+                if (auto values = values_in(metadata.tensors[i]))
+                    all.emplace_back(i, std::move(*values));
+            } catch (error const& problem) {
+                if (problem.code() != errc::unsupported)
+                    throw;
+                set_unread(metadata.tensors[i], problem.what());
+            }
         for (auto& [i, values] : all) {
             checkpoint_tensor& tensor = metadata.tensors[i];
             checkpoint_shard& shard = tensor.shards.front();
@@ -68,6 +72,13 @@ public:
     }
 
 private:
+    /// Lists a tensor as one that cannot be read, and drops nothing else.
+    static void set_unread(checkpoint_tensor& tensor, std::string_view why) {
+        tensor.shards.clear();
+        tensor.dtype = data_type::u8;
+        tensor.unread = why;
+    }
+
     struct values_of {
         std::string scheme;
         index_vector shape;
@@ -96,13 +107,37 @@ private:
     std::string config_text(std::string_view name) const {
         auto const* const object = config_.if_object();
         auto const* const value = object ? object->if_contains(name) : nullptr;
-        std::string text(value && value->is_string() ? std::string_view(value->get_string()) : "");
+        std::string text;
+        if (value && value->is_string())
+            text = std::string_view(value->get_string());
+        else if (value && !value->is_null())
+            text = boost::json::serialize(*value);
         std::ranges::transform(text, text.begin(), to_lower);
         return text;
     }
 
-    [[noreturn]] static void refuse(std::string_view key, auto const&... problem) {
-        fail(errc::unsupported, "'", key, "' cannot be dequantized: ", problem...);
+    /// A number of the description, in it or in objects within it; 0 if it has none.
+    index_t config_number(std::string_view name) const { return number_within(config_, name); }
+
+    static index_t number_within(boost::json::value const& value, std::string_view name) {
+        index_t number = 0;
+        if (auto const* const object = value.if_object())
+            for (auto const& [key, member] : *object)
+                if (number == 0)
+                    number = key == name && member.is_int64() ? member.get_int64()
+                                                              : number_within(member, name);
+        return number;
+    }
+
+    bool is_reordered() const {
+        auto const* const object = config_.if_object();
+        auto const* const value = object ? object->if_contains("desc_act") : nullptr;
+        return value && value->is_bool() && value->get_bool();
+    }
+
+    /// Says why the values of a tensor cannot be computed.
+    [[noreturn]] static void refuse(auto const&... problem) {
+        fail(errc::unsupported, "it cannot be dequantized: ", problem...);
     }
 
     /// A tensor that is stored as one row-major array; nullopt if there is none with that key.
@@ -115,7 +150,9 @@ private:
     }
 
     std::optional<stored_array> array_of(checkpoint_tensor const& tensor) const {
-        if (tensor.shards.size() != 1)
+        constexpr index_t most = index_t{1} << 40; // so that no product of two extents overflows
+        if (tensor.shards.size() != 1 ||
+            std::ranges::any_of(tensor.shape, [](index_t i) { return i > most; }))
             return std::nullopt;
         checkpoint_shard const& shard = tensor.shards.front();
         if (shard.flat || !shard.cycles.empty() || shard.region.shape != tensor.shape)
@@ -133,18 +170,16 @@ private:
     }
 
     std::optional<values_of> values_in(checkpoint_tensor const& tensor) {
-        if (!tensor.is_read() || (tensor.dtype != data_type::i32 && tensor.dtype != data_type::u8 &&
-                                  tensor.dtype != data_type::i8))
-            return std::nullopt;
-        auto const array = array_of(tensor);
-        constexpr index_t most = index_t{1} << 40; // so that no product of an extent overflows
-        if (!array || std::ranges::any_of(array->shape, [](index_t i) { return i > most; }))
-            return std::nullopt;
         std::string const& key = tensor.key;
+        auto const array = tensor.is_read() ? array_of(tensor) : std::nullopt;
+        if (!array || array->shape.empty())
+            return std::nullopt;
+        if (bits(array->dtype) >= 8 && find(key + ".absmax") && find(key + ".quant_map"))
+            return code_of(*array);
         auto const base = [&](std::string_view ending) {
             return key.substr(0, key.size() - ending.size());
         };
-        if (array->dtype == data_type::i32 && key.ends_with(".qweight"))
+        if (key.ends_with(".qweight") && find(base("qweight") + "scales"))
             return rows_of(*array, base("qweight"));
         if (array->dtype == data_type::i32 && key.ends_with("_packed"))
             return integers_of(*array, base("_packed"));
@@ -155,8 +190,6 @@ private:
             return floats_of(*array, find(base("_blocks") + "_scales"), {}, false, base("_blocks"));
         if (array->dtype == data_type::u8 && find(key + "_scale_2"))
             return floats_of(*array, find(key + "_scale"), find(key + "_scale_2"), false, key);
-        if (array->dtype == data_type::u8 && find(key + ".absmax"))
-            return code_of(*array);
         if (array->dtype == data_type::i8 && key.ends_with(".weight"))
             return bytes_of(*array, base("weight"));
         return std::nullopt;
@@ -169,38 +202,46 @@ private:
     /// AWQ and GPTQ.
     std::optional<values_of> rows_of(stored_array const& words, std::string const& base) {
         auto const zeros = find(base + "qzeros"), scales = find(base + "scales");
-        if (!is_matrix(zeros, data_type::i32) || !scales || scales->shape.size() != 2 ||
-            !is_scale(scales->dtype) || words.shape.size() != 2)
-            return std::nullopt;
+        if (words.dtype != data_type::i32 || words.shape.size() != 2 ||
+            !is_matrix(zeros, data_type::i32) || scales->shape.size() != 2 ||
+            !is_scale(scales->dtype))
+            refuse("AWQ and GPTQ have matrices of int32 in it and in '", base,
+                   "qzeros', and one of floating-point numbers in '", scales->key, "'");
         index_t const columns = scales->shape[1], number_of_groups = scales->shape[0];
         auto rows = std::make_shared<packed_rows>();
         rows->is_awq = words.shape[1] * 8 == columns;
         if (!rows->is_awq && words.shape[1] != columns)
             return std::nullopt;
         std::string const method = config_text("quant_method");
-        if (!method.empty() && method != (rows->is_awq ? "awq" : "gptq"))
-            refuse(words.key, "the method '", method,
-                   "' is not supported; supported are awq, gptq");
+        std::string const expected = rows->is_awq ? "awq" : "gptq";
+        if (!config_.is_object())
+            refuse("neither quantization_config in a config.json beside the source nor a "
+                   "quantize_config.json says how ",
+                   expected, " stores it");
+        if (!method.empty() && method != expected)
+            refuse("its shape ", words.shape, " beside scales ", scales->shape, " is that of ",
+                   expected, ", but the quant_method beside the source is '", method, "'");
         std::string const version = config_text("version"),
                           stored = config_text("checkpoint_format");
         if (rows->is_awq && !version.empty() && version != "gemm")
-            refuse(words.key, "AWQ of version '", version, "' is not supported; supported is gemm");
+            refuse("AWQ of version '", version, "' is not supported; supported is gemm");
         if (!rows->is_awq && !stored.empty() && stored != "gptq" && stored != "gemm" &&
             stored != "gptq_v2")
-            refuse(words.key, "the checkpoint_format '", stored,
+            refuse("the checkpoint_format '", stored,
                    "' is not supported; supported are gptq, gptq_v2");
         index_t const bits = columns > 0 ? zeros->shape[1] * 32 / columns : 4;
         bool const is_whole =
             (bits == 2 || bits == 4 || bits == 8) && zeros->shape[1] * 32 == columns * bits;
         if (!is_whole || zeros->shape[0] != number_of_groups)
-            refuse(words.key, "'", zeros->key, "' has the shape ", zeros->shape, " beside scales ",
+            refuse("'", zeros->key, "' has the shape ", zeros->shape, " beside scales ",
                    scales->shape, ", which is not a zero point of 4 bits for each scale",
                    rows->is_awq ? "" : ", nor one of 2 or 8 bits");
         index_t const in = rows->is_awq ? words.shape[0] : words.shape[0] * (32 / bits);
-        if (auto const groups = find(base + "g_idx"); groups && !rows->is_awq) {
+        auto const groups = find(base + "g_idx");
+        if (groups && !rows->is_awq) {
             if (groups->dtype != data_type::i32 || groups->shape != index_vector{in})
-                refuse(words.key, "'", groups->key, "' has the shape ", groups->shape,
-                       ", but there are ", in, " input channels");
+                refuse("'", groups->key, "' is ", groups->dtype, " ", groups->shape,
+                       ", not int32 [", in, "]");
             rows->groups = groups;
             used_.insert(groups->key);
         }
@@ -209,10 +250,17 @@ private:
         rows->scales = *scales;
         rows->bits = static_cast<int>(bits);
         rows->columns = columns;
-        rows->group_rows = number_of_groups > 0 ? in / number_of_groups : 0;
-        if (!rows->groups && in > 0 && (number_of_groups == 0 || in % number_of_groups != 0))
-            refuse(words.key, in, " input channels are not ", number_of_groups,
-                   " groups of equal size");
+        if (!rows->groups && is_reordered())
+            refuse("desc_act is true beside the source, but there is no '", base, "g_idx'");
+        index_t const said = config_number("group_size");
+        index_t const in_group = said > 0 ? said : number_of_groups > 0 ? in / number_of_groups : 0;
+        rows->group_rows = std::max(in_group, index_t{1});
+        index_t const expected_groups =
+            in / rows->group_rows + (in % rows->group_rows != 0 ? 1 : 0);
+        if (!rows->groups && expected_groups != number_of_groups)
+            refuse("'", scales->key, "' has ", number_of_groups, " groups, but ", in,
+                   " input channels in groups of ", in_group,
+                   " are another number; correct group_size beside the source");
         bool const is_less_one = !rows->is_awq && stored != "gptq_v2";
         rows->added = is_less_one;
         used_.insert({zeros->key, scales->key});
@@ -254,7 +302,7 @@ private:
                                        std::optional<stored_array> const& scales,
                                        std::optional<stored_array> const& second, bool divides,
                                        std::string const& base) {
-        if (!scales || pairs.shape.empty())
+        if (!scales)
             return std::nullopt;
         bool const is_power = scales->dtype == data_type::u8 || scales->dtype == data_type::f8_e8m0;
         if (!is_power && scales->dtype != data_type::f8_e4m3)
@@ -268,17 +316,21 @@ private:
         for (std::size_t axis = 0; axis < last + (has_blocks ? 0 : 1); ++axis)
             shape.push_back(pairs.shape[axis]);
         shape[shape.size() - 1] *= has_blocks ? 2 * pairs.shape[last] : 2;
-        auto const block = block_between(shape, scales->shape);
-        if (!block)
-            refuse(pairs.key, "it has ", shape, " values, and '", scales->key, "' the shape ",
-                   scales->shape, ", which is not one scale for each block of a row");
+        index_t const block = is_power ? 32 : 16;
+        if (block_between(shape, scales->shape) != block)
+            refuse("it has ", shape, " values, and '", scales->key, "' the shape ", scales->shape,
+                   ", which is not one scale for each ", block, " values of a row");
+        if (!is_power != second.has_value())
+            refuse(second ? words("it is MXFP4, which has no '", second->key, "'")
+                          : words("it is NVFP4, but '", base,
+                                  divides ? "_global_scale" : "_scale_2", "' is missing"));
         if (second && !number_in(second))
-            refuse(pairs.key, "'", second->key, "' has the shape ", second->shape,
+            refuse("'", second->key, "' has the shape ", second->shape,
                    ", but one number is expected");
         auto runs = std::make_shared<packed_runs>();
         runs->numbers = pairs;
         runs->table = {0, .5f, 1, 1.5f, 2, 3, 4, 6, -0.f, -.5f, -1, -1.5f, -2, -3, -4, -6};
-        runs->block = *block;
+        runs->block = block;
         runs->scales = blocks_in(*scales);
         if (second)
             runs->scales = [first = runs->scales, number = *number_in(second),
@@ -306,24 +358,37 @@ private:
     /// Integers of 4 or 8 bits in words, as compressed-tensors packs them.
     std::optional<values_of> integers_of(stored_array const& words, std::string const& base) {
         auto const scales = find(base + "_scale"), said = find(base + "_shape");
-        if (!scales || !is_scale(scales->dtype) || !said || said->dtype != data_type::i64 ||
-            said->shape.size() != 1 ||
-            static_cast<std::size_t>(said->shape[0]) != words.shape.size())
+        if (!scales)
             return std::nullopt;
+        bool const is_narrow = said && said->dtype == data_type::i32;
+        if (!said || (!is_narrow && said->dtype != data_type::i64) || said->shape.size() != 1 ||
+            said->shape[0] != static_cast<index_t>(words.shape.size()) || !is_scale(scales->dtype))
+            refuse("it needs '", base, "_shape' with its ", words.shape.size(),
+                   " extents, and floating-point numbers in '", scales->key, "'");
         index_vector shape;
-        for (std::int64_t const extent : said->numbers<std::int64_t>(files_, 0, said->shape[0]))
-            shape.push_back(extent);
+        if (is_narrow)
+            for (std::int32_t const extent : said->numbers<std::int32_t>(files_, 0, said->shape[0]))
+                shape.push_back(extent);
+        else
+            for (std::int64_t const extent : said->numbers<std::int64_t>(files_, 0, said->shape[0]))
+                shape.push_back(extent);
+        if (std::ranges::any_of(shape, [](index_t i) { return i < 0 || i > (index_t{1} << 40); }))
+            refuse("'", said->key, "' says ", shape);
         std::size_t const last = shape.size() - 1;
         index_t const bits = shape[last] > 0 ? words.shape[last] * 32 / shape[last] : 4;
         index_vector expected = shape;
         expected[last] = shape[last] * bits / 32;
         if ((bits != 4 && bits != 8) || shape[last] * bits % 32 != 0 || expected != words.shape)
-            refuse(words.key, "its words have the shape ", words.shape, ", and '", said->key,
-                   "' says ", shape, ", which are not rows of 4 or 8 bits in words of 32");
+            refuse("its words have the shape ", words.shape, ", and '", said->key, "' says ", shape,
+                   ", which are not rows of numbers of 4 or 8 bits that fill their words of 32");
         auto const block = block_between(shape, scales->shape);
         if (!block)
-            refuse(words.key, "it has ", shape, " values, and '", scales->key, "' the shape ",
-                   scales->shape, ", which is not one scale for each block of a row");
+            refuse("it has ", shape, " values, and '", scales->key, "' the shape ", scales->shape,
+                   ", which is not one scale for each block of a row");
+        if (index_t const group = config_number("group_size");
+            group > 0 && scales->shape != index_vector{shape[0], 1} && group != *block)
+            refuse("'", scales->key, "' has the shape ", scales->shape, ", but rows of ",
+                   shape[last], " values in groups of ", group, " have another number of scales");
         if (auto const groups = find(base + "_g_idx"))
             check_in_order(*groups, *block);
         auto runs = std::make_shared<packed_runs>();
@@ -334,7 +399,7 @@ private:
         runs->block = *block;
         runs->scales = blocks_in(*scales);
         if (auto const zeros = find(base + "_zero_point"))
-            runs->zeros = zeros_in(words, *zeros, scales->shape, static_cast<int>(bits));
+            runs->zeros = zeros_in(*zeros, scales->shape, static_cast<int>(bits));
         for (std::string_view const name : {"_scale", "_shape", "_g_idx", "_zero_point"})
             use(base + std::string(name));
         use_no_values(base);
@@ -344,17 +409,17 @@ private:
     /// Refuses input channels that are not in the order of their groups.
     void check_in_order(stored_array const& groups, index_t block) const {
         if (groups.dtype != data_type::i32)
-            refuse(groups.key, "it is ", groups.dtype, ", not int32");
+            refuse("it is ", groups.dtype, ", not int32");
         auto const numbers = groups.numbers<std::int32_t>(files_, 0, element_count(groups.shape));
         for (std::size_t i = 0; i < numbers.size(); ++i)
             if (index_t const expected = static_cast<index_t>(i) / block; numbers[i] != expected)
-                refuse(groups.key, "input channel ", i, " belongs to group ", numbers[i],
-                       ", not to group ", expected, ", and reordered channels are not supported");
+                refuse("input channel ", i, " belongs to group ", numbers[i], ", not to group ",
+                       expected, ", and reordered channels are not supported");
     }
 
     /// Zero points, which are packed along the first axis of a matrix, or not at all.
-    static numbers_of_blocks zeros_in(stored_array const& words, stored_array const& zeros,
-                                      index_vector const& scales, int bits) {
+    static numbers_of_blocks zeros_in(stored_array const& zeros, index_vector const& scales,
+                                      int bits) {
         if (zeros.dtype == data_type::i8 && zeros.shape == scales)
             return [zeros](open_files_of const& files, index_t first, index_t end) {
                 vector<float> values;
@@ -365,7 +430,7 @@ private:
         index_t const a_word = 32 / bits;
         if (zeros.dtype != data_type::i32 || scales.size() != 2 ||
             zeros.shape != index_vector{(scales[0] + a_word - 1) / a_word, scales[1]})
-            refuse(words.key, "'", zeros.key, "' has the shape ", zeros.shape,
+            refuse("'", zeros.key, "' has the shape ", zeros.shape,
                    ", which is not a zero point of ", bits, " bits for each scale");
         return [zeros, bits, a_word, groups = scales[1]](open_files_of const& files, index_t first,
                                                          index_t end) {
@@ -414,7 +479,7 @@ private:
             auto const* const value = number(name);
             if (!value || !value->is_int64() || value->get_int64() < 1 ||
                 value->get_int64() > (index_t{1} << 31))
-                refuse(key, "'", state->key, "' lacks ", name, ", a number from 1 to 2^31");
+                refuse("'", state->key, "' lacks ", name, ", a number from 1 to 2^31");
             return value->get_int64();
         };
         index_vector shape;
@@ -425,10 +490,11 @@ private:
         index_t const elements =
             std::ranges::any_of(shape, [](index_t i) { return i < 0; }) ? -1 : element_count(shape);
         index_t const blocks = (elements + block - 1) / block;
-        if (elements < 0 || (elements + 1) / 2 != element_count(pairs.shape) ||
+        index_t const bytes_of_pairs = element_count(pairs.shape) * (bits(pairs.dtype) / 8);
+        if (elements < 0 || (elements + 1) / 2 != bytes_of_pairs ||
             element_count(greatest->shape) != blocks)
-            refuse(key, "'", state->key, "' says shape ", shape, " in blocks of ", block,
-                   ", but there are ", element_count(pairs.shape), " bytes and ",
+            refuse("'", state->key, "' says shape ", shape, " in blocks of ", block,
+                   ", but there are ", bytes_of_pairs, " bytes and ",
                    element_count(greatest->shape), " scales");
         auto runs = std::make_shared<packed_runs>();
         runs->numbers = pairs;
@@ -456,7 +522,7 @@ private:
             element_count(map->shape) != 256 || !scales || scales->dtype != data_type::f32 ||
             element_count(scales->shape) != (numbers + block - 1) / block || !offset ||
             !offset->is_number())
-            refuse(key, "'", greatest.key, "' is ", greatest.dtype,
+            refuse("'", greatest.key, "' is ", greatest.dtype,
                    ", but .nested_quant_map, .nested_absmax and nested_offset do not fit it");
         return [greatest, scales = *scales, table = map->floats(files_, 0, 256), block,
                 offset = offset->to_number<float>()](open_files_of const& files, index_t first,
@@ -487,6 +553,10 @@ private:
         if (!greatest || greatest->dtype != data_type::f32 || bytes.shape.size() != 2 ||
             greatest->shape != index_vector{bytes.shape[0]})
             return std::nullopt;
+        if (auto const format = find(base + "weight_format");
+            format && (format->dtype != data_type::u8 || element_count(format->shape) != 1 ||
+                       format->read(files_, 0, 1)[0] != std::byte{0}))
+            refuse("'", format->key, "' says that its elements are not row by row");
         auto runs = std::make_shared<packed_runs>();
         runs->numbers = bytes;
         for (int i = 0; i < 256; ++i)

@@ -215,7 +215,10 @@ private:
             if (!unread_.contains(tensor.key))
                 entries.push_back(
                     entry_of_whole(tensor, placer.global_shape(tensors_.at(tensor.key))));
-        layout_table const table = apply(rules_, catalog(std::move(entries)));
+        layout_rules joined = rules_; // each rank has its shares of fused tensors in one array
+        for (layout_rule& rule : joined.rules)
+            rule.fused = {};
+        layout_table const table = apply(joined, catalog(std::move(entries)));
         auto row = table.rows.begin();
         for (checkpoint_tensor& tensor : opened.tensors) {
             if (unread_.contains(tensor.key))

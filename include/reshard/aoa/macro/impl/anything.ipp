@@ -45,9 +45,9 @@ public:
         return has_any;
     }
 
-    /// Gives each key of a side to the first statement that matches it, also beside its deciding
-    /// name, except keys that a statement without `**` reads. A later statement that reads the result of the same name does
-    /// not read the key.
+    /// Gives each key of a side to the first statement that matches it, with its deciding name or
+    /// another one, except keys that a statement without `**` reads. A later statement that reads
+    /// the result of the same name does not read the key.
     void take_keys(bool on_right) {
         catalog const* const keys = on_right ? context_.right : context_.left;
         auto const read = names_of_others(on_right);

@@ -341,7 +341,8 @@ private:
         gguf_block const& block = current_entry.type.block;
         if (block.elements == 0)
             return std::nullopt;
-        return static_cast<std::uint64_t>((elements + block.elements - 1) / block.elements) *
+        bool const has_rest = elements % block.elements != 0;
+        return static_cast<std::uint64_t>(elements / block.elements + (has_rest ? 1 : 0)) *
                block.bytes;
     }
 

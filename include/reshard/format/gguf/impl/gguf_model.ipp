@@ -43,8 +43,7 @@ inline constexpr gguf_architecture gguf_architectures[] = {
 /// A value of the header that `config.json` has.
 struct gguf_entry {
     std::string_view key; ///< after the name of the architecture and a dot
-    /// Names of members, of which the first that exists counts (`a|b`), or whose sum counts
-    /// (`a+b`); or a number (`=1`).
+    /// `a|b`: the first member that exists. `a+b`: their sum. `=1`: a number.
     std::string_view members;
     gguf_value type = gguf_u32;
     bool is_needed = false; ///< without it, the file gets no values
@@ -102,15 +101,15 @@ inline constexpr gguf_entry entries_of_deepseek[] = {
     {"expert_group_used_count", "topk_group"},
 };
 
-/// Of DeepSeek, if keys and values have one projection (`attn_kv_b`).
+/// Of DeepSeek with one projection of keys and values (`attn_kv_b`).
 inline constexpr gguf_entry entries_of_joined_heads[] = {
     {"attention.head_count_kv", "num_key_value_heads|num_attention_heads"},
     {"attention.key_length", "qk_nope_head_dim+qk_rope_head_dim", gguf_u32, true},
     {"attention.value_length", "v_head_dim", gguf_u32, true},
 };
 
-/// Of DeepSeek, if keys and values have two (`attn_k_b`, `attn_v_b`). All heads then share a
-/// compressed key, whose length the cache has.
+/// Of DeepSeek with separate projections of keys and values (`attn_k_b`, `attn_v_b`). All heads
+/// share a compressed key, whose length the cache has.
 inline constexpr gguf_entry entries_of_compressed_heads[] = {
     {"attention.head_count_kv", "=1"},
     {"attention.key_length", "kv_lora_rank+qk_rope_head_dim", gguf_u32, true},
@@ -173,12 +172,14 @@ public:
         }
         for (std::size_t begin = 0; begin <= members.size();) {
             std::size_t const end = std::min(members.find('|', begin), members.size());
-            auto const member = member_of(config_, members.substr(begin, end - begin));
-            if (member)
+            std::string_view const name = members.substr(begin, end - begin);
+            if (auto const member = member_of(config_, name))
                 return is_flag ? member->is_true() : member->number();
+            if (auto const number = default_of(name))
+                return number;
             begin = end + 1;
         }
-        return default_of(members.substr(0, members.find('|')));
+        return std::nullopt;
     }
 
 private:
@@ -221,8 +222,10 @@ inline std::string add_rope_scaling(gguf_value_list& values, json_cursor const& 
     values.text(prefix + "type", name);
     values.real(prefix + "factor", factor->number());
     if (auto const length = member_of(*scaling, "original_max_position_embeddings"))
-        values.number(prefix + "original_context_length", gguf_u32,
-                      static_cast<std::uint64_t>(length->count()));
+        gguf_config(*scaling, architecture)
+            .put(values,
+                 {"rope.scaling.original_context_length", "original_max_position_embeddings"},
+                 length->number());
     for (auto const& [member, key] :
          {std::pair{"beta_fast", "yarn_beta_fast"}, {"beta_slow", "yarn_beta_slow"}})
         if (auto const value = member_of(*scaling, member); value && name == "yarn")
@@ -320,7 +323,9 @@ gguf_metadata_of(std::filesystem::path const& directory,
                                                   is_written("rope_freqs.weight"));
         !note.empty())
         result.notes.push_back(note);
-    if (std::string const why = add_tokenizer(values, directory, config); !why.empty())
+    if (std::string const why = add_tokenizer(
+            values, directory, config, gguf_config(config, model->name).number_of("vocab_size"));
+        !why.empty())
         result.notes.push_back(
             words("the tokenizer is not written, because ", why, take_values_elsewhere));
     if (!is_written("token_embd.weight"))

@@ -99,8 +99,16 @@ private:
 
     void put_text(std::string_view text) {
         std::string quoted = "'";
-        for (char const character : text)
-            ((quoted += character == '\'' || character == '\\' ? "\\" : "")) += character;
+        constexpr std::string_view digits = "0123456789abcdef";
+        for (char const character : text) {
+            auto const code = static_cast<unsigned char>(character);
+            if (character == '\n')
+                quoted += "\\n";
+            else if (code < 0x20 || code == 0x7f)
+                ((quoted += "\\x") += digits[code >> 4]) += digits[code & 15];
+            else
+                ((quoted += character == '\'' || character == '\\' ? "\\" : "")) += character;
+        }
         add(quoted + "'");
     }
 
@@ -228,10 +236,12 @@ inline vector<std::uint32_t> file_types_of(vector<file_shard> const& shards) {
     if (bytes.empty())
         return {0};
     vector<std::uint32_t> types;
+    if (bytes.size() > 1)
+        bytes.erase(0);
     auto const most = std::ranges::max_element(bytes, {}, [](auto const& e) { return e.second; });
     types.push_back(most->first);
     for (auto const& [type, count] : bytes)
-        if (type != 0 && type != types.front())
+        if (type != types.front())
             types.push_back(type);
     return types;
 }
@@ -239,11 +249,11 @@ inline vector<std::uint32_t> file_types_of(vector<file_shard> const& shards) {
 /// The values of the header. `general.file_type` is corrected if it does not describe the tensors.
 inline vector<saved_object> header_values(vector<file_shard> const& shards,
                                           vector<saved_object> objects) {
+    auto const types = file_types_of(shards);
     for (saved_object& object : objects) {
         if (!is_gguf_value(object))
             fail(errc::unsupported, "'", object.key,
                  "' is not a tensor but a value of Python, which GGUF cannot store; omit it");
-        auto const types = file_types_of(shards);
         if (object.key == "general.file_type" &&
             !std::ranges::count(types, number_in(object).value_or(~0u)))
             object.archive = gguf_number(gguf_u32, types.front());

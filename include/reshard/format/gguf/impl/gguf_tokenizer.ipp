@@ -288,17 +288,19 @@ inline std::optional<gguf_tokens> tokens_in(std::filesystem::path const& directo
 
 /// Adds the tokenizer of a model.
 ///
+/// \param rows the number of rows of the embedding; each gets a token
 /// \return the reason if the tokenizer is not added; empty if it is
 inline std::string add_tokenizer(gguf_value_list& values, std::filesystem::path const& directory,
-                                 json_cursor const& config) {
+                                 json_cursor const& config, std::optional<double> rows) {
     model_file const file(directory, "tokenizer.json"), options(directory, "tokenizer_config.json");
     json_cursor const tokenizer = file.root(), names = options.root();
     std::string why;
     auto tokens = tokens_in(directory, tokenizer, why);
     if (!tokens)
         return why;
-    if (auto const count = member_of(config, "vocab_size"))
-        tokens->extend(static_cast<std::size_t>(count->count()));
+    constexpr double most = 1 << 24;
+    if (rows && *rows > 0 && *rows <= most)
+        tokens->extend(static_cast<std::size_t>(*rows));
     values.text("tokenizer.ggml.model", tokens->model);
     values.text("tokenizer.ggml.pre", tokens->pre);
     values.texts("tokenizer.ggml.tokens", tokens->texts);
@@ -312,7 +314,8 @@ inline std::string add_tokenizer(gguf_value_list& values, std::filesystem::path 
         values.texts("tokenizer.ggml.merges", tokens->merges);
     for (auto const& [name, key] :
          {std::pair{"bos", "bos"}, {"eos", "eos"}, {"unk", "unknown"}, {"pad", "padding"}})
-        if (auto const number = special_token(*tokens, name, names, config))
+        if (auto const number = special_token(*tokens, name, names, config);
+            number && *number < tokens->texts.size())
             values.number(words("tokenizer.ggml.", key, "_token_id"), gguf_u32, *number);
     auto const adds = member_of(names, "add_bos_token");
     values.boolean("tokenizer.ggml.add_bos_token",
