@@ -24,8 +24,8 @@ namespace reshard::detail {
 /// The tensors of a `.gguf` file. Shapes are in our order, slowest axis first; the file has the
 /// opposite order.
 ///
-/// Quantised tensors are read as their values in f32. Tensors of a type whose values are unknown are
-/// listed as unread, and the values of the header as objects, which are read in their stored form.
+/// Quantised tensors are read as their values in f32. Tensors of other types are listed as unread,
+/// and the values of the header as objects, which are read in their stored form.
 ///
 /// \throws error with errc::corrupt_file for a file that ends early, for lengths and positions
 ///         beyond its end, and for a name that occurs twice; errc::unsupported for versions other

@@ -216,7 +216,7 @@ private:
         std::string const expected = rows->is_awq ? "awq" : "gptq";
         if (!config_.is_object())
             refuse("neither quantization_config in a config.json beside the source nor a "
-                   "quantize_config.json says how ",
+                   "quantize_config.json says in which form ",
                    expected, " stores it");
         if (!method.empty() && method != expected)
             refuse("its shape ", words.shape, " beside scales ", scales->shape, " is that of ",
@@ -251,7 +251,7 @@ private:
         rows->bits = static_cast<int>(bits);
         rows->columns = columns;
         if (!rows->groups && is_reordered())
-            refuse("desc_act is true beside the source, but there is no '", base, "g_idx'");
+            refuse("desc_act is true beside the source, but '", base, "g_idx' is missing");
         index_t const said = config_number("group_size");
         index_t const in_group = said > 0 ? said : number_of_groups > 0 ? in / number_of_groups : 0;
         rows->group_rows = std::max(in_group, index_t{1});

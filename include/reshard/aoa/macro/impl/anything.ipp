@@ -56,15 +56,15 @@ public:
             if (is_followed(*keys, entry.key))
                 continue;
             auto const reader = read.find(entry.key);
-            auto const taker = beside.find(entry.key);
+            auto const reader_beside = beside.find(entry.key);
             precedence first = reader != read.end() ? precedence::other : precedence::none;
             for (anything_statement& open : open_) {
                 if (open.on_right != on_right)
                     continue;
                 bool const is_result = first == precedence::other && !on_right &&
                                        reader->second > open.number && keeps_name(open, entry.key);
-                bool const is_beside = first == precedence::none && taker != beside.end() &&
-                                       taker->second < open.number;
+                bool const is_beside = first == precedence::none && reader_beside != beside.end() &&
+                                       reader_beside->second < open.number;
                 precedence const by = is_result   ? precedence::none
                                       : is_beside ? precedence::earlier
                                                   : first;
