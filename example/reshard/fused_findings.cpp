@@ -53,8 +53,8 @@ std::string_view fused_advice(fused_order order) {
     switch (order) {
     case fused_order::parts:
         return ": tensors with this name contain several tensors, one after the other, so "
-               "ranks would get rows of the wrong tensors; rebuild it with a program "
-               "(fused_ffn, fused_qkv_old, fused)";
+               "ranks would get rows of the wrong tensors; give its rule \"parts\", or rebuild "
+               "it with a program (fused_ffn, fused_qkv_old, fused)";
     case fused_order::by_head:
         return ": tensors with this name contain the rows of several tensors, head by head, "
                "and the layout cuts inside a head; use a number of parts that divides the "
@@ -79,10 +79,18 @@ void note_seemingly_fused(job& full_job, layout const& layout, catalog const& so
     std::map<fused_order, reshard::vector<std::string>> cuts;
     std::optional<model_facts> model;
     catalog const nothing;
+    detail::layout_file file;
+    if (full_job.target)
+        file = read_target(files.target, files.reading.mode);
+    auto const* const rules = std::get_if<detail::layout_rules>(&file);
+    auto const has_parts = [&](std::string const& key) {
+        detail::layout_rule const* const rule = rules ? rules->rule_of(key) : nullptr;
+        return rule && !rule->fused.empty();
+    };
     for (catalog_entry const& wanted : full_job.target ? *full_job.wanted : nothing) {
         catalog_entry const* const from = source_of(full_job.map(), wanted, source);
         auto const axes = from ? axes_cut_anew(wanted, *from) : reshard::vector<std::size_t>();
-        if (axes.empty() || full_job.map().fused().contains(wanted.key) ||
+        if (axes.empty() || has_parts(wanted.key) || full_job.map().fused().contains(wanted.key) ||
             (!layout.fused.empty() && wanted.key.find("qkv") != wanted.key.npos))
             continue;
         if (!model)

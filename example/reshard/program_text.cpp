@@ -274,6 +274,7 @@ class gap_filler {
 public:
     gap_filler(job_files const& files, catalog const& source, program_values& values)
         : program_(files.program),
+          casts_(files.casts),
           is_backwards_(runs_backwards(files)),
           most_names_(files.expanding.max_names),
           source_(source),
@@ -314,7 +315,7 @@ private:
             return add_made(unstacked(source_, most_names_),
                             "tensors that hold all layers or experts");
         if (line == "{dequantize}")
-            return add_made(dequantized(source_), "quantised tensors");
+            return add_made(dequantized(source_, casts_), "quantised tensors");
         bool const has_arrow = line.find(" -> ") != line.npos;
         bool const is_known =
             line == "{end}" || line.starts_with(if_mark) || line.starts_with(keeps_mark) ||
@@ -461,6 +462,7 @@ private:
     }
 
     std::string const& program_; ///< the name of the program
+    reshard::vector<std::string> const& casts_;
     bool is_backwards_;
     std::size_t most_names_;
     catalog const& source_;

@@ -4,6 +4,7 @@
 
 #include <reshard/core/vector.hpp>
 #include <reshard/expr/check.hpp>
+#include <reshard/layout/key_pattern.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -244,8 +245,11 @@ reshard::vector<named_shape> shapes_of(catalog const& source) {
 
 bool is_stacked_tensor(std::string const& key) { return layers_in(key).has_value(); }
 
-std::string dequantized(catalog const& source) {
+std::string dequantized(catalog const& source, reshard::vector<std::string> const& casts) {
     std::string text;
+    reshard::vector<key_pattern> patterns;
+    for (std::string const& cast : casts)
+        patterns.emplace_back(cast.substr(0, cast.rfind('=')));
     auto const& decoded = source.quantised.decoded;
     for (catalog_entry const& entry : source) {
         bool const is_decoded = detail::find_tensor(decoded, entry.key) != decoded.end();
@@ -268,10 +272,13 @@ std::string dequantized(catalog const& source) {
             key.erase(key.size() - 7, 1);
             transposed = "^T";
         }
+        bool const is_cast = std::ranges::any_of(
+            patterns, [&](key_pattern const& pattern) { return pattern.matches(key); });
         bool const has_experts = is_packed && entry.key.ends_with("_blocks") &&
                                  entry.shape.size() == (is_decoded ? 3 : 4);
         text += quoted(entry.key) + transposed + " -> " + quoted(std::as_const(key)) +
-                ", dequantize" + (has_experts ? ", permute=\"[0, 2, 1]\"\n" : "\n");
+                ", dequantize" + (is_cast ? ", dtype=\"float32\"" : "") +
+                (has_experts ? ", permute=\"[0, 2, 1]\"\n" : "\n");
     }
     return text;
 }

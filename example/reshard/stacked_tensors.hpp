@@ -28,10 +28,12 @@ bool is_stacked_tensor(std::string const& key);
 std::string unstacked(reshard::catalog const& source, std::size_t most_names);
 
 /// Statements that dequantize each quantised tensor. Packed tensors lose the endings of their keys,
-/// and gpt-oss's get the axes that transformers has in bfloat16.
+/// and gpt-oss's get the axes that transformers has in bfloat16. Results that a pattern of `casts`
+/// matches stay in float32, so that the cast after it rounds them once.
 ///
+/// \param casts `PATTERN=DTYPE`, as `--cast` has them
 /// \throws error with errc::unsupported for schemes that are not supported
-std::string dequantized(reshard::catalog const& source);
+std::string dequantized(reshard::catalog const& source, reshard::vector<std::string> const& casts);
 
 /// Statements that stack tensors as Megatron-Core does: experts always, and layers if all layers
 /// have the same tensors.
