@@ -27,6 +27,30 @@ using namespace reshard;
 
 namespace {
 
+/// The rules of a target, which is read when they are first needed.
+class target_rules {
+public:
+    explicit target_rules(job_files const& files) : files_(files) {}
+
+    /// Null for a target without rules.
+    detail::layout_rules const* rules() {
+        if (!file_)
+            file_ = read_target(files_.target, files_.reading.mode);
+        return std::get_if<detail::layout_rules>(&*file_);
+    }
+
+    /// Whether a rule gives each rank its share of each part of a tensor.
+    bool cuts_parts_of(std::string const& key) {
+        auto const* const all_rules = rules();
+        detail::layout_rule const* const rule = all_rules ? all_rules->rule_of(key) : nullptr;
+        return rule && !rule->fused.empty();
+    }
+
+private:
+    job_files const& files_;
+    std::optional<detail::layout_file> file_;
+};
+
 /// The source tensor that an output copies unchanged, or null.
 catalog_entry const* source_of(mapping const& program, catalog_entry const& wanted,
                                catalog const& source) {
@@ -75,27 +99,20 @@ std::string_view fused_advice(fused_order order) {
 /// made. If the source's files say it for other tensors, then queries, keys and values without a
 /// statement are groups of heads.
 void note_seemingly_fused(job& full_job, layout const& layout, catalog const& source,
-                          job_files const& files) {
+                          job_files const& files, target_rules& target) {
     std::map<fused_order, reshard::vector<std::string>> cuts;
     std::optional<model_facts> model;
     catalog const nothing;
-    detail::layout_file file;
-    if (full_job.target)
-        file = read_target(files.target, files.reading.mode);
-    auto const* const rules = std::get_if<detail::layout_rules>(&file);
-    auto const has_parts = [&](std::string const& key) {
-        detail::layout_rule const* const rule = rules ? rules->rule_of(key) : nullptr;
-        return rule && !rule->fused.empty();
-    };
     for (catalog_entry const& wanted : full_job.target ? *full_job.wanted : nothing) {
         catalog_entry const* const from = source_of(full_job.map(), wanted, source);
         auto const axes = from ? axes_cut_anew(wanted, *from) : reshard::vector<std::size_t>();
-        if (axes.empty() || has_parts(wanted.key) || full_job.map().fused().contains(wanted.key) ||
+        if (axes.empty() || full_job.map().fused().contains(wanted.key) ||
             (!layout.fused.empty() && wanted.key.find("qkv") != wanted.key.npos))
             continue;
         if (!model)
             model = facts_beside(files.source);
-        if (auto const cut = find_fused_cut(wanted, axes, *model))
+        if (auto const cut = find_fused_cut(wanted, axes, *model);
+            cut && !target.cuts_parts_of(wanted.key))
             cuts[cut->order].push_back(
                 "'" + wanted.key + "' from " +
                 counted(static_cast<std::size_t>(from->parts[cut->axis]), "part") + " into " +
@@ -172,11 +189,10 @@ std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule
 
 /// Warns about tensors that are fused for more parts than there are tensor-parallel ranks, because
 /// other mesh axes cut them, too.
-void warn_fused_by_axes(job& full_job, job_files const& files) {
+void warn_fused_by_axes(job& full_job, target_rules& target) {
     if (!full_job.target || full_job.map().fused().empty())
         return;
-    detail::layout_file const file = read_target(files.target, files.reading.mode);
-    auto const* const rules = std::get_if<detail::layout_rules>(&file);
+    auto const* const rules = target.rules();
     std::string first, text;
     std::size_t count = 0;
     for (auto const& [key, result] : full_job.map().fused())
@@ -214,9 +230,10 @@ void check_fused(job& full_job, layout const& layout, catalog const& source,
                  job_files const& files) {
     check_fused_sources(full_job, layout, files);
     if (!files.cut_fused) {
-        note_seemingly_fused(full_job, layout, source, files);
+        target_rules target(files);
+        note_seemingly_fused(full_job, layout, source, files, target);
         note_parts_taken_whole(full_job, layout, files);
-        warn_fused_by_axes(full_job, files);
+        warn_fused_by_axes(full_job, target);
     }
     deinterleave_whole(full_job, layout, files);
     auto const fault =

@@ -1,7 +1,7 @@
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 # The programs for published models make of small ones, bit for bit, what Megatron-Bridge and llama.cpp make of them,
-# and of that the models again. The table is that of doc/published-models.md.
+# and of that the models again. The table is in doc/published-models.md.
 
 # shellcheck source=support/common.bash
 source "$(dirname "$0")/support/common.bash"

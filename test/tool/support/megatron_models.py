@@ -12,6 +12,7 @@ The mapping is written down here again, with NumPy: nothing is read from a progr
 that adds the tensors of both sides. `--programs` lists the programs that are tried.
 """
 
+import functools
 import json
 import os
 import subprocess
@@ -187,6 +188,22 @@ def layers(hf="model.", mg="", n=LAYERS):
     return [(f"{hf}layers.{i}.", f"{mg}decoder.layers.{i}.") for i in range(n)]
 
 
+def dense_then_experts(m, sides, attend, mtp_norm=None, **options):
+    """A dense layer, layers with experts, and with `mtp_norm` one of multi-token prediction, whose name is returned."""
+    for i, (at, to) in enumerate(sides):
+        attend(m, at, to)
+        if i == 0:
+            mlp(m, at, to)
+        else:
+            experts(m, at, to, **options)
+    if not mtp_norm:
+        return None
+    at = last_mtp(m, mtp_norm)
+    attend(m, at, MTP)
+    experts(m, at, MTP, **options)
+    return at
+
+
 ARCHITECTURES, PROGRAMS = {}, set()
 
 
@@ -346,16 +363,8 @@ def exaone_moe(m):
 @architecture("HYV3ForCausalLM", "hunyuan3")
 def hunyuan3(m):
     ends(m)
-    how = {"router": "mlp.router.gate.weight", "bias": "mlp.expert_bias", "shared": "mlp.shared_mlp."}
-    for i, (at, to) in enumerate(layers()):
-        attention(m, at, to, norms=(HEAD, HEAD))
-        if i == 0:
-            mlp(m, at, to)
-        else:
-            experts(m, at, to, **how)
-    at = last_mtp(m, "final_layernorm")
-    attention(m, at, MTP, norms=(HEAD, HEAD))
-    experts(m, at, MTP, **how)
+    dense_then_experts(m, layers(), functools.partial(attention, norms=(HEAD, HEAD)), "final_layernorm",
+                       router="mlp.router.gate.weight", bias="mlp.expert_bias", shared="mlp.shared_mlp.")
 
 
 @architecture("MiniMaxM2ForCausalLM", "minimax-m2")
@@ -396,17 +405,8 @@ def bailing(name, has_mtp):
     @architecture(name, "bailing-moe")
     def write(m):
         ends(m, embed="word_embeddings")
-        how = {"bias": "mlp.gate.expert_bias", "shared": "mlp.shared_experts."}
-        for i, (at, to) in enumerate(layers()):
-            bailing_attention(m, at, to)
-            if i == 0:
-                mlp(m, at, to)
-            else:
-                experts(m, at, to, **how)
-        if has_mtp:
-            at = last_mtp(m, "final_layernorm")
-            bailing_attention(m, at, MTP)
-            experts(m, at, MTP, **how)
+        dense_then_experts(m, layers(), bailing_attention, "final_layernorm" if has_mtp else None,
+                           bias="mlp.gate.expert_bias", shared="mlp.shared_experts.")
 
 
 bailing("BailingMoeV2ForCausalLM", True)
@@ -456,20 +456,20 @@ def qwen_next(name, program, is_joined=False, has_experts=True, hf="model.", mg=
     @architecture(name, program, options=("--allow-rounding",), **config)
     def write(m):
         ends(m, hf, mg)
-        how = {"shared": "mlp.shared_expert.", "shared_gate": True}
+        shared = {"shared": "mlp.shared_expert.", "shared_gate": True}
         for i, (at, to) in enumerate(layers(hf, mg)):
             if i == LAYERS - 1:
                 attention(m, at, to, norms=(HEAD, HEAD), is_gated=True)
             else:
                 delta_net(m, at, to, is_joined)
             if has_experts:
-                experts(m, at, to, one=one, **how)
+                experts(m, at, to, one=one, **shared)
             else:
                 mlp(m, at, to)
         mtp(m, QWEN_MTP, "mtp.norm", mg + "mtp.layers.0.")
         attention(m, "mtp.layers.0.", mg + MTP, norms=(HEAD, HEAD), is_gated=True)
         if has_experts:
-            experts(m, "mtp.layers.0.", mg + MTP, **how)
+            experts(m, "mtp.layers.0.", mg + MTP, **shared)
         else:
             mlp(m, "mtp.layers.0.", mg + MTP)
         if has_images:
@@ -570,17 +570,9 @@ def deepseek(name, program="deepseek-v3", has_mtp=False, bias=True, tower=(), hf
     @architecture(name, program)
     def write(m):
         ends(m, hf, mg, head)
-        how = {"bias": "mlp.gate.e_score_correction_bias" if bias else None, "shared": "mlp.shared_experts."}
-        for i, (at, to) in enumerate(layers(hf, mg)):
-            latent(m, at, to, **options)
-            if i == 0:
-                mlp(m, at, to)
-            else:
-                experts(m, at, to, **how)
+        at = dense_then_experts(m, layers(hf, mg), functools.partial(latent, **options), "shared_head.norm" if has_mtp else None,
+                                bias="mlp.gate.e_score_correction_bias" if bias else None, shared="mlp.shared_experts.")
         if has_mtp:
-            at = last_mtp(m, "shared_head.norm")
-            latent(m, at, MTP, **options)
-            experts(m, at, MTP, **how)
             copies(m, at)
         for theirs, ours in tower:
             m.one(f"{ours}.blocks.0.proj.bias", f"{theirs}.blocks.0.proj.bias", 6)
@@ -599,17 +591,10 @@ def glm4(name, program, has_mtp, hf="model.", mg=""):
     @architecture(name, program)
     def write(m):
         ends(m, hf, mg)
-        how = {"bias": "mlp.gate.e_score_correction_bias", "shared": "mlp.shared_experts."}
-        for i, (at, to) in enumerate(layers(hf, mg)):
-            attention(m, at, to, bias=True, norms=(HEAD, HEAD))
-            if i == 0:
-                mlp(m, at, to)
-            else:
-                experts(m, at, to, **how)
+        at = dense_then_experts(m, layers(hf, mg), functools.partial(attention, bias=True, norms=(HEAD, HEAD)),
+                                "shared_head.norm" if has_mtp else None,
+                                bias="mlp.gate.e_score_correction_bias", shared="mlp.shared_experts.")
         if has_mtp:
-            at = last_mtp(m, "shared_head.norm")
-            attention(m, at, MTP, bias=True, norms=(HEAD, HEAD))
-            experts(m, at, MTP, **how)
             copies(m, at)
         else:
             m.one("visual.blocks.0.attn.proj.weight", "model.visual.blocks.0.attn.proj.weight", 6, 3)

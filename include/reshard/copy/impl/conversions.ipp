@@ -296,7 +296,7 @@ private:
         byte_float products;
     };
 
-    /// The table of a scale, made anew if another scale had it.
+    /// The table of a scale, which is filled again if another scale had it.
     table& table_of(float const* scale) {
         table*& own = by_address_[reinterpret_cast<std::uintptr_t>(scale) / sizeof(float) %
                                   by_address_.size()];

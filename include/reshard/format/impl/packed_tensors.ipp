@@ -53,6 +53,8 @@ public:
                     throw;
                 set_unread(metadata.tensors[i], problem.what());
             }
+        if (all.empty())
+            return;
         for (auto& [i, values] : all) {
             checkpoint_tensor& tensor = metadata.tensors[i];
             checkpoint_shard& shard = tensor.shards.front();
@@ -87,26 +89,20 @@ private:
 
     /// The description of the quantisation beside the checkpoint; null if there is none.
     boost::json::value read_config() const {
-        std::filesystem::path const& path = opened_.metadata.path;
-        bool const is_directory = opened_.files->find(path) == file_store::kind::directory;
-        std::filesystem::path const around = is_directory ? path : path.parent_path();
+        std::filesystem::path const around =
+            directory_around(*opened_.files, opened_.metadata.path);
         boost::json::value const config = document_beside(*opened_.files, around / "config.json");
-        auto const member = [](boost::json::value const& value, std::string_view name) {
-            auto const* const object = value.if_object();
-            return object ? object->if_contains(name) : nullptr;
-        };
-        if (auto const* const own = member(config, "quantization_config"))
+        if (auto const* const own = member_in(config, "quantization_config"))
             return *own;
-        if (auto const* const text = member(config, "text_config"))
-            if (auto const* const nested = member(*text, "quantization_config"))
+        if (auto const* const text = member_in(config, "text_config"))
+            if (auto const* const nested = member_in(*text, "quantization_config"))
                 return *nested;
         return document_beside(*opened_.files, around / "quantize_config.json");
     }
 
     /// A text of the description, in lower case; empty if it has none.
     std::string config_text(std::string_view name) const {
-        auto const* const object = config_.if_object();
-        auto const* const value = object ? object->if_contains(name) : nullptr;
+        auto const* const value = member_in(config_, name);
         std::string text;
         if (value && value->is_string())
             text = std::string_view(value->get_string());
@@ -130,8 +126,7 @@ private:
     }
 
     bool is_reordered() const {
-        auto const* const object = config_.if_object();
-        auto const* const value = object ? object->if_contains("desc_act") : nullptr;
+        auto const* const value = member_in(config_, "desc_act");
         return value && value->is_bool() && value->get_bool();
     }
 
@@ -243,7 +238,6 @@ private:
                 refuse("'", groups->key, "' is ", groups->dtype, " ", groups->shape,
                        ", not int32 [", in, "]");
             rows->groups = groups;
-            used_.insert(groups->key);
         }
         rows->words = words;
         rows->zeros = *zeros;
@@ -264,6 +258,8 @@ private:
         bool const is_less_one = !rows->is_awq && stored != "gptq_v2";
         rows->added = is_less_one;
         used_.insert({zeros->key, scales->key});
+        if (rows->groups)
+            used_.insert(rows->groups->key);
         return values_of{rows->is_awq ? "AWQ" : "GPTQ", {in, columns}, std::move(rows)};
     }
 
@@ -471,19 +467,15 @@ private:
         boost::json::value const said = boost::json::parse(
             std::string_view(reinterpret_cast<char const*>(bytes.data()), bytes.size()),
             unreadable);
-        auto const number = [&](std::string_view name) -> boost::json::value const* {
-            auto const* const object = said.if_object();
-            return object ? object->if_contains(name) : nullptr;
-        };
         auto const extent = [&](std::string_view name) -> index_t {
-            auto const* const value = number(name);
+            auto const* const value = member_in(said, name);
             if (!value || !value->is_int64() || value->get_int64() < 1 ||
                 value->get_int64() > (index_t{1} << 31))
                 refuse("'", state->key, "' lacks ", name, ", a number from 1 to 2^31");
             return value->get_int64();
         };
         index_vector shape;
-        if (auto const* const list = number("shape"); list && list->is_array())
+        if (auto const* const list = member_in(said, "shape"); list && list->is_array())
             for (boost::json::value const& value : list->get_array())
                 shape.push_back(value.is_int64() ? value.get_int64() : -1);
         index_t const block = extent("blocksize");
@@ -504,8 +496,8 @@ private:
         if (greatest->dtype == data_type::f32)
             runs->scales = blocks_in(*greatest);
         else
-            runs->scales =
-                nested_in(key, *greatest, extent("nested_blocksize"), number("nested_offset"));
+            runs->scales = nested_in(key, *greatest, extent("nested_blocksize"),
+                                     member_in(said, "nested_offset"));
         for (std::string_view const name :
              {".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map"})
             use(key + std::string(name));

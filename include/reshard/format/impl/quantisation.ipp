@@ -115,26 +115,36 @@ inline boost::json::value document_beside(file_store const& files,
     }
 }
 
+/// The directory of the files beside a checkpoint, which is a file or a directory.
+inline std::filesystem::path directory_around(file_store const& files,
+                                              std::filesystem::path const& checkpoint) {
+    bool const is_directory = files.find(checkpoint) == file_store::kind::directory;
+    return is_directory ? checkpoint : checkpoint.parent_path();
+}
+
+/// A member of a JSON object; null if it has none of that name, or for another value.
+inline boost::json::value const* member_in(boost::json::value const& value, std::string_view name) {
+    auto const* const object = value.if_object();
+    return object ? object->if_contains(name) : nullptr;
+}
+
 /// Adds the facts in the configuration beside a checkpoint. It is read only if a tensor may be
 /// quantised. If the configuration does not state the order of channels, the tensors `g_idx`
 /// determine it.
 inline void read_quantisation(file_store const& files, checkpoint_metadata& metadata) {
     if (std::ranges::none_of(metadata.tensors, may_be_quantised, &checkpoint_tensor::dtype))
         return;
-    bool const is_directory = files.find(metadata.path) == file_store::kind::directory;
-    std::filesystem::path const around = is_directory ? metadata.path : metadata.path.parent_path();
+    std::filesystem::path const around = directory_around(files, metadata.path);
     quantisation_reader reader(metadata.quantised);
     auto const read_member = [&](boost::json::value const& document, std::string_view name) {
-        if (auto const* const object = document.if_object())
-            if (auto const* const member = object->if_contains(name))
-                reader.read(*member, name);
+        if (auto const* const member = member_in(document, name))
+            reader.read(*member, name);
     };
     boost::json::value const config = document_beside(files, around / "config.json");
     for (std::string_view const name : {"quantization_config", "compression_config"}) {
         read_member(config, name);
-        if (auto const* const object = config.if_object())
-            if (auto const* const text = object->if_contains("text_config"))
-                read_member(*text, name);
+        if (auto const* const text = member_in(config, "text_config"))
+            read_member(*text, name);
     }
     read_member(document_beside(files, around / "hf_quant_config.json"), "quantization");
     reader.read(document_beside(files, around / "quantize_config.json"), {});

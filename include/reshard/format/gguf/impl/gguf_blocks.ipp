@@ -6,6 +6,8 @@
 #include <reshard/copy/byte_float.hpp>
 #include <reshard/format/impl/decoded_files.ipp>
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -28,8 +30,7 @@ namespace reshard::detail {
 using block_bytes = unsigned char const*;
 
 inline float f16_at(block_bytes bytes) {
-    return std::bit_cast<float>(
-        widen<format_f16>(static_cast<std::uint32_t>(bytes[0] | bytes[1] << 8)));
+    return std::bit_cast<float>(widen<format_f16>(boost::endian::load_little_u16(bytes)));
 }
 
 /// Twice the values of the 4-bit float E2M1, whose scale is halved.
@@ -59,19 +60,12 @@ inline void decode_q4_1(block_bytes block, float* values) {
                   [d, m](int q, int) { return static_cast<float>(q) * d + m; });
 }
 
-inline std::uint32_t u32_at(block_bytes bytes) {
-    std::uint32_t number = 0;
-    for (int i = 0; i < 4; ++i)
-        number |= std::uint32_t{bytes[i]} << 8 * i;
-    return number;
-}
-
 /// The fifth bit of a number of 5 bits.
 inline int fifth_bit(std::uint32_t bits, int i) { return static_cast<int>(bits >> i & 1) << 4; }
 
 inline void decode_q5_0(block_bytes block, float* values) {
     float const d = f16_at(block);
-    std::uint32_t const high = u32_at(block + 2);
+    std::uint32_t const high = boost::endian::load_little_u32(block + 2);
     decode_halves(block + 6, 16, values, [d, high](int q, int i) {
         return static_cast<float>((q | fifth_bit(high, i)) - 16) * d;
     });
@@ -79,7 +73,7 @@ inline void decode_q5_0(block_bytes block, float* values) {
 
 inline void decode_q5_1(block_bytes block, float* values) {
     float const d = f16_at(block), m = f16_at(block + 2);
-    std::uint32_t const high = u32_at(block + 4);
+    std::uint32_t const high = boost::endian::load_little_u32(block + 4);
     decode_halves(block + 8, 16, values, [d, m, high](int q, int i) {
         return static_cast<float>(q | fifth_bit(high, i)) * d + m;
     });

@@ -7,6 +7,8 @@
 #include <reshard/core/vector.hpp>
 #include <reshard/format/text_file.hpp>
 
+#include <boost/endian/conversion.hpp>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -72,9 +74,9 @@ public:
         message_field field{.number = tag >> 3};
         switch (tag & 7) {
         case 0: field.value = varint(); break;
-        case 1: field.value = fixed(8); break;
+        case 1: field.value = fixed<std::uint64_t>(); break;
         case 2: field.bytes = take(varint()); break;
-        case 5: field.value = fixed(4); break;
+        case 5: field.value = fixed<std::uint32_t>(); break;
         default: refuse();
         }
         return field;
@@ -93,12 +95,10 @@ private:
         return text;
     }
 
-    std::uint64_t fixed(std::size_t bytes) {
-        std::string_view const text = take(bytes);
-        std::uint64_t result = 0;
-        for (std::size_t i = 0; i < bytes; ++i)
-            result |= std::uint64_t{byte_at(text, i)} << 8 * i;
-        return result;
+    template <class Number>
+    Number fixed() {
+        return boost::endian::endian_load<Number, sizeof(Number), boost::endian::order::little>(
+            reinterpret_cast<unsigned char const*>(take(sizeof(Number)).data()));
     }
 
     std::uint64_t varint() {

@@ -34,7 +34,7 @@ public:
         std::string_view const text = take(bytes);
         std::uint64_t result = 0;
         for (std::size_t i = 0; i < bytes; ++i)
-            result |= std::uint64_t{static_cast<unsigned char>(text[i])} << 8 * i;
+            result |= std::uint64_t{byte_at(text, i)} << 8 * i;
         return result;
     }
 
@@ -226,8 +226,8 @@ inline std::optional<std::uint32_t> file_type_of(data_type dtype) {
     }
 }
 
-/// The file types that describe the tensors: 0 only if no matrix has another type. The first one is
-/// that of most elements.
+/// The file types that describe the tensors: 0 only if no matrix has another type. Most elements
+/// have the first one.
 inline vector<std::uint32_t> file_types_of(vector<file_shard> const& shards) {
     std::map<std::uint32_t, std::uint64_t> bytes;
     for (file_shard const& shard : shards)
