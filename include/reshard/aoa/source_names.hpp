@@ -8,9 +8,11 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
 #include <reshard/core/vector.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/expr/piece.hpp>
 #include <reshard/layout/catalog.hpp>
 
+#include <deque>
 #include <string>
 #include <string_view>
 
@@ -53,7 +55,7 @@ public:
             if (each_suffix.is_identical() && each_suffix.container.empty())
                 if (key_id const id = find(key_of_state(key, each_suffix));
                     id != none && !is_state(source_[id].key))
-                    return id + static_cast<key_id>(source_.size());
+                    return id + first_stand_in;
         return none;
     }
 
@@ -73,11 +75,18 @@ public:
     }
 
     /// Whether a number is a substitute for a parameter of which the source has only the state.
-    bool is_stand_in(key_id id) const { return id != none && id >= source_.size(); }
+    bool is_stand_in(key_id id) const { return id != none && id >= first_stand_in; }
 
     /// The tensor with a number. For a substitute, the state that determines its shape.
     catalog_entry const& entry(key_id id) const {
-        return source_[is_stand_in(id) ? id - source_.size() : id];
+        key_id const stored = is_stand_in(id) ? id - first_stand_in : id;
+        return stored < source_.size() ? source_[stored] : computed_[stored - source_.size()];
+    }
+
+    /// Adds a tensor that the program quantizes. It gets the next number after the source's.
+    void add_computed(mapping_source const& tensor) {
+        computed_.push_back({std::string(tensor.key), tensor.dtype, tensor.shape,
+                             index_vector::filled(tensor.shape.size(), 1)});
     }
 
     /// The key of the parameter with a number.
@@ -117,8 +126,12 @@ public:
     vector<state_suffix> const& suffixes() const { return suffixes_; }
 
 private:
+    /// Substitutes have the numbers of their states, counted from here.
+    static constexpr key_id first_stand_in = 0x40000000;
+
     catalog const& source_;
     vector<state_suffix> const& suffixes_;
+    std::deque<catalog_entry> computed_; ///< references stay valid
     mutable key_index keys_;   ///< filled by the first search
     mutable key_id noted_ = 0; ///< number of its keys
 };

@@ -67,6 +67,7 @@ inline constexpr attribute_word attribute_words[] = {
     {"stack", value_kind::number, false},
     {"unstack", value_kind::number, false},
     {"dequantize", value_kind::none, false},
+    {"quantize", value_kind::text, false},
 };
 
 /// The word with this text, or null.
@@ -119,7 +120,7 @@ constexpr bool is_arithmetic(std::string_view word) { return word == "add" || wo
 
 /// Whether a word changes the values of elements, other than by a cast.
 constexpr bool changes_values(std::string_view word) {
-    return is_arithmetic(word) || word == "dequantize";
+    return is_arithmetic(word) || word == "dequantize" || word == "quantize";
 }
 
 /// Whether a name with this text, after other names, could be parsed as a word.

@@ -32,9 +32,13 @@ namespace reshard {
 class any_program;
 class job;
 struct layout;
+struct options;
+template <class View>
+class side;
 
 namespace detail {
 
+class job_state;
 class shard_scales;
 struct conversion_kernels;
 struct planned_job;
@@ -52,6 +56,10 @@ using tensor_mover = std::function<void(const_state_dict const& have, state_dict
 
 /// Prepares such a redistribution.
 using tensor_preparer = std::function<job(const_state_dict const& have, state_dict const& want)>;
+
+/// Prepares a call over some group.
+using call_preparer = std::function<std::unique_ptr<job_state>(
+    side<const_tensor_view> have, side<tensor_view> want, options const& options)>;
 
 /// The steps of a call with a program. A call that moves tensors by name does not compile them.
 struct program_steps {
@@ -91,6 +99,14 @@ struct program_steps {
                                             std::optional<error> const& problem,
                                             const_state_dict const& have,
                                             tensor_preparer const& prepare);
+
+    /// Prepares a call with a program that quantizes.
+    ///
+    /// \param prepare prepares the calls that it consists of
+    /// \par Collective every rank of the group, in the same order
+    std::unique_ptr<job_state> (*quantise)(any_group const& ranks, mapping program,
+                                           side<const_tensor_view> have, side<tensor_view> want,
+                                           options const& options, call_preparer const& prepare);
 
     conversion_kernels const& conversions;
 };

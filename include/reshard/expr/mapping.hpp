@@ -177,6 +177,22 @@ using taken_apart_lists = std::map<std::string, vector<taken_apart>, std::less<>
 template <>
 inline constexpr enum_range range_of_enum<relation::kind>{10, "the kind of relation"};
 
+/// Source tensors that no source has: a value is quantised to make them. They have consecutive
+/// numbers, and their keys are the names of the tensors with the scheme in parentheses.
+struct quantised_value {
+    std::string name;   ///< of the value, for messages
+    std::string scheme; ///< as `mapping::quantized` accepts it
+    expression value;   ///< made of other source tensors
+    key_id first = 0;   ///< the number of the first tensor
+    key_id count = 0;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.name, self.scheme, self.value, self.first, self.count);
+    }
+
+    bool operator==(quantised_value const&) const = default;
+};
+
 } // namespace detail
 
 /// The definition of each target tensor.
@@ -230,6 +246,19 @@ public:
     expression dequantized(std::string_view key, std::string_view scales, index_vector const& block,
                            data_type dtype = data_type::bf16);
 
+    /// The tensors that `scheme` stores for a value: its quantised numbers, then their scales. They
+    /// are source tensors that are computed, and may be moved as any tensor; scales do not follow.
+    /// Code that calls it without AOA includes `expr/quantize.hpp`.
+    ///
+    /// \param key    the key of the numbers, for messages
+    /// \param scheme for example `fp8_block`; doc/aoa.md lists all
+    /// \throws error with errc::usage for an unknown scheme, errc::shape_mismatch for a shape that
+    ///         the scheme does not have, errc::dtype_mismatch unless the value has f16, bf16, f32
+    ///         or f64, errc::unsupported if the value is made of quantised tensors
+    /// \par Source the attribute `quantize` of AOA here
+    vector<expression> quantized(std::string_view key, expression const& value,
+                                 std::string_view scheme);
+
     /// Defines the target tensor `key`; replaces an earlier definition.
     void define(std::string_view key, expression value);
 
@@ -259,11 +288,24 @@ public:
     void leave_over(std::string_view key);
     vector<std::string> const& left_over() const { return left_over_; }
 
+    /// Adds source tensors that are computed from a value (see `quantized`).
+    ///
+    /// \param tensors their keys, shapes and data types
+    /// \throws error with errc::usage if the source has such a key, errc::unsupported if the value
+    ///         is made of such tensors itself
+    vector<expression> add_quantised(std::string_view name, std::string_view scheme,
+                                     expression value,
+                                     vector<detail::mapping_source> const& tensors);
+    vector<detail::quantised_value> const& quantised() const { return quantised_; }
+
+    /// Makes these source tensors ordinary ones, for a source that has them.
+    void forget_quantised() { quantised_.clear(); }
+
     /// The output of that key, or null. The pointer is valid until the key is redefined.
     mapping_output const* find(std::string_view key) const;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.sources_, self.outputs_, self.removed_, self.relations_);
+        visit(self.sources_, self.outputs_, self.removed_, self.relations_, self.quantised_);
     }
 
     bool operator==(mapping const& other_mapping) const;
@@ -284,12 +326,13 @@ private:
     detail::fused_tensors fused_;
     detail::taken_apart_lists apart_;
     vector<std::string> left_over_;
+    vector<detail::quantised_value> quantised_;
 };
 
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<mapping>{"mapping", 4};
+inline constexpr stored_form form_of<mapping>{"mapping", 5};
 
 /// Whether a program dequantizes a source tensor.
 inline bool dequantizes(mapping const& program) {
@@ -297,11 +340,11 @@ inline bool dequantizes(mapping const& program) {
                                [](relation const& each) { return each.dequantizes(); });
 }
 
-/// Refuses a program that dequantizes, for a call that cannot.
+/// Refuses a program that dequantizes or quantizes, for a call that cannot.
 ///
 /// \param call the call in the message: `a save`
 /// \throws error with errc::unsupported
-RESHARD_DECL void refuse_dequantized(mapping const& program, std::string_view call);
+RESHARD_DECL void refuse_quantised(mapping const& program, std::string_view call);
 
 /// A digest of the effective members: sources, outputs, removed keys, and relations that affect
 /// values or are compared. Equal mappings have equal digests on every machine.

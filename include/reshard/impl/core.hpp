@@ -45,6 +45,7 @@
 #include <reshard/aoa/macro/impl/parts.ipp>
 #include <reshard/aoa/macro/impl/pattern_index.ipp>
 #include <reshard/aoa/macro/impl/placeholder.ipp>
+#include <reshard/aoa/macro/impl/quantize.ipp>
 #include <reshard/aoa/macro/impl/stack.ipp>
 #include <reshard/bind/impl/bind.ipp>
 #include <reshard/bind/impl/equal_tensors.ipp>
@@ -52,6 +53,7 @@
 #include <reshard/bind/impl/job_state.ipp>
 #include <reshard/bind/impl/overlap.ipp>
 #include <reshard/bind/impl/program.ipp>
+#include <reshard/bind/impl/quantised_job.ipp>
 #include <reshard/bind/impl/redistribute.ipp>
 #include <reshard/bind/impl/rounds.ipp>
 #include <reshard/bind/impl/shard_scales.ipp>
@@ -68,6 +70,7 @@
 #include <reshard/copy/impl/conversions.ipp>
 #include <reshard/copy/impl/copy_elements.ipp>
 #include <reshard/copy/impl/loops.ipp>
+#include <reshard/copy/impl/quantiser.ipp>
 #include <reshard/copy/impl/stream_lines.ipp>
 #include <reshard/copy/impl/vector_floats.ipp>
 #include <reshard/copy/impl/vector_lanes.ipp>
@@ -85,6 +88,7 @@
 #include <reshard/expr/impl/losses.ipp>
 #include <reshard/expr/impl/mapping.ipp>
 #include <reshard/expr/impl/member_pieces.ipp>
+#include <reshard/expr/impl/quantize.ipp>
 #include <reshard/expr/impl/same_elements.ipp>
 #include <reshard/expr/impl/scale_forms.ipp>
 #include <reshard/expr/impl/scaled_sources.ipp>

@@ -20,6 +20,7 @@
 #include <reshard/storage/impl/merged_directories.ipp>
 #include <reshard/storage/impl/model_state.ipp>
 #include <reshard/storage/impl/plan_file.ipp>
+#include <reshard/storage/impl/quantised_files.ipp>
 #include <reshard/storage/impl/relayed_reads.ipp>
 #include <reshard/storage/impl/relayed_windows.ipp>
 #include <reshard/storage/impl/replacement.ipp>

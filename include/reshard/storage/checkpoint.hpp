@@ -125,6 +125,11 @@ public:
     ///         errc::corrupt_file if another process writes to a file while it is opened
     explicit checkpoint(std::filesystem::path const& path, open_options const& options = {});
 
+    /// The checkpoint `source` with other metadata, and the store of the files that it names. For
+    /// the library's own use.
+    checkpoint(checkpoint const& source, checkpoint_metadata metadata,
+               std::shared_ptr<file_store const> files);
+
     checkpoint_metadata const& metadata() const { return metadata_; }
 
     /// Adds warnings to `metadata().warnings`.

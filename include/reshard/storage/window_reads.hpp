@@ -173,6 +173,9 @@ private:
     std::map<key_id, scale_values> values_; ///< by number of the scales
 };
 
+/// The loops of a plan that read from files. Zeros need no reads.
+RESHARD_DECL vector<stored_loop> loops_of(bound_plan const& bound);
+
 /// Reads the bytes that the loops need, in the order of files, and each byte once.
 ///
 /// \throws error as `chunk_reader::read`; then targets have the bytes copied before

@@ -338,21 +338,23 @@ private:
     vector<std::pair<std::uint32_t, std::uint32_t>> empty_;
 };
 
-/// Adds an error for each statement that dequantizes.
-inline void refuse_dequantized(reversal& result) {
+/// Adds an error for each statement that dequantizes or quantizes.
+inline void refuse_quantised(reversal& result) {
     program const& code = result.code;
+    constexpr std::pair<std::string_view, std::string_view> reasons[] = {
+        {"dequantize", "as the scales are not kept"}, {"quantize", "which rounds the values"}};
     for (statement const& statement : code.statements())
-        if (auto const* const word = find_attribute(code.attributes(statement), "dequantize")) {
-            std::string const key = shown_key(code, statement, code.left(statement)[0]);
-            result.findings.push_back(make_finding(
-                code, statement,
-                {errc::not_invertible,
-                 words("'", key,
-                       "' cannot be recovered: nothing undoes 'dequantize', as the scales "
-                       "are not kept"),
-                 word->where, key}));
-            result.first_error = errc::not_invertible;
-        }
+        for (auto const& [text, reason] : reasons)
+            if (auto const* const word = find_attribute(code.attributes(statement), text)) {
+                std::string const key = shown_key(code, statement, code.left(statement)[0]);
+                result.findings.push_back(make_finding(
+                    code, statement,
+                    {errc::not_invertible,
+                     words("'", key, "' cannot be recovered: nothing undoes '", text, "', ",
+                           reason),
+                     word->where, key}));
+                result.first_error = errc::not_invertible;
+            }
 }
 
 } // namespace detail
@@ -364,8 +366,9 @@ RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source
         return finding.code == "replaced"; // a separate error follows: nothing recovers the tensor
     });
     reversal result{expanded, std::move(forward.findings), forward.first_error};
-    if (!result.first_error && reshard::detail::dequantizes(forward.map))
-        detail::refuse_dequantized(result);
+    if (!result.first_error &&
+        (reshard::detail::dequantizes(forward.map) || !forward.map.quantised().empty()))
+        detail::refuse_quantised(result);
     if (result.first_error)
         return result;
     result.losses = detail::losses_of(forward.map);

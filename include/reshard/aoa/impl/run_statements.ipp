@@ -11,6 +11,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/expr/expression.hpp>
+#include <reshard/expr/quantize.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -171,6 +172,8 @@ private:
                 throw statement_error{errc::syntax,
                                       "'_' must be alone on its side, with one name on the other",
                                       each_name.where};
+        if (auto const* const word = find_attribute(in_.code.attributes(statement), "quantize"))
+            return quantize(statement, *word);
         if (statement.left > 1 && statement.right > 1)
             throw statement_error{
                 errc::syntax,
@@ -339,6 +342,45 @@ private:
         if (in_.code.origin(statement.origin).macro.empty())
             for (operation_remark const& said : step.remarks())
                 in_.warn(statement, said.code, said.key, said.message);
+    }
+
+    /// Runs a statement with the scheme alone, as `expand_quantize` makes it.
+    void quantize(statement const& statement, attribute const& scheme) {
+        check_attribute(scheme);
+        read_operands(statement);
+        check_results(statement);
+        auto const right = in_.code.right(statement);
+        std::string const key = shown_key(in_.code, statement, right[0]);
+        bound_value const& operand = in_.names.value(operands_[0]);
+        operand.for_each_source([&](key_id id) {
+            if (in_.source.is_stand_in(id))
+                throw statement_error{errc::unknown_key,
+                                      words("'", key, "' is made of '", in_.source.parameter(id),
+                                            "', but the source has only the state of that tensor"),
+                                      in_.code.left(statement)[0].where, key};
+        });
+        vector<expression> results;
+        try {
+            results = in_.result.map.quantized(key, operand.tensor,
+                                               std::get<std::string>(scheme.value));
+        } catch (error const& problem) {
+            throw statement_error{problem.code(),
+                                  words("'", key, "' cannot be quantised: ", problem.what()),
+                                  scheme.where, key};
+        }
+        if (results.size() != right.size() || statement.left != 1 ||
+            in_.code.attributes(statement).size() != 1)
+            throw statement_error{errc::bad_macro, "the program has not been expanded",
+                                  scheme.where};
+        key_id const first = in_.result.map.quantised().back().first;
+        for (key_id i = 0; i < right.size(); ++i) {
+            in_.source.add_computed(in_.result.map.sources()[first + i]);
+            bound_value part{std::move(results[i])};
+            if (!has_source_elements(part.tensor))
+                part.sources.push_back(first + i);
+            in_.names.bind(right[i], in_.names.store(std::move(part)), statement.origin);
+        }
+        in_.names.release(operands_[0]);
     }
 
     /// Relates the quantised sources of operands to the scales by which they are multiplied.

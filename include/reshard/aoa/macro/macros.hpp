@@ -205,6 +205,15 @@ RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& curr
 RESHARD_DECL void expand_fused(macro_context& context, statement const& current_statement,
                                vector<statement>& expanded);
 
+/// Adds the names of the scales to the results of `w -> w, quantize="SCHEME"`, unless all names are
+/// given. Other attributes, and a concat, become a statement before it.
+///
+/// \throws     failed_statement with errc::bad_macro for an unknown scheme, another number of
+///             results, or attributes after `quantize`
+/// \par Source none
+RESHARD_DECL void expand_quantize(macro_context& context, statement const& current_statement,
+                                  vector<statement>& expanded);
+
 } // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
@@ -233,6 +242,7 @@ inline constexpr macro macros[] = {
     {"fused_ffn", each<detail::expand_fused_ffn>, true},
     {"fused_qkv", each<detail::expand_fused_qkv>, true},
     {"fused", each<detail::expand_fused>, true},
+    {"quantize", each<detail::expand_quantize>},
 };
 
 } // namespace reshard::aoa
@@ -243,6 +253,7 @@ inline constexpr macro macros[] = {
 #include <reshard/aoa/macro/impl/fused_sizes.ipp>
 #include <reshard/aoa/macro/impl/macros.ipp>
 #include <reshard/aoa/macro/impl/placeholder.ipp>
+#include <reshard/aoa/macro/impl/quantize.ipp>
 #include <reshard/aoa/macro/impl/stack.ipp>
 #endif
 

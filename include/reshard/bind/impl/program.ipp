@@ -7,6 +7,7 @@
 #include <reshard/core/vector.hpp>
 
 #include <reshard/bind/equal_tensors.hpp>
+#include <reshard/bind/impl/quantised_job.ipp>
 #include <reshard/bind/shard_scales.hpp>
 #include <reshard/copy/conversions.hpp>
 #include <reshard/expr/by_name.hpp>
@@ -158,6 +159,7 @@ RESHARD_DECL fit_steps const& steps_of_fitting() { return all_fit_steps; }
 RESHARD_DECL program_steps const& steps_of_programs() {
     static program_steps const steps{cuts_as_bytes,     make_mapping, compare_copies,
                                      digest_of_program, check_scales, scales_of_call,
+                                     prepare_quantised,
                                      all_conversions()};
     return steps;
 }

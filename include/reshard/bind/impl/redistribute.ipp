@@ -64,8 +64,9 @@ inline std::uint64_t digest_of_job(planned_job const& layouts,
 namespace detail {
 
 /// Prepares a job. If the job runs at once, compares tensors that the program relates as copies.
-inline job prepare_call(solo const& alone, source_tensors have, target_tensors want,
-                        options const& options, bool runs_at_once) {
+inline std::unique_ptr<job_state> prepare_call(solo const& alone, source_tensors have,
+                                               target_tensors want, options const& options,
+                                               bool runs_at_once) {
     check_call(have, want, options);
     if (runs_at_once)
         check_twins(have.tensors);
@@ -83,12 +84,19 @@ inline job prepare_call(solo const& alone, source_tensors have, target_tensors w
                                   [&](const_state_dict const& from, state_dict const& to) {
                                       redistribute(alone, from, to);
                                   });
+        if (!program->quantised().empty())
+            return steps->quantise(any_group(alone), std::move(*program), std::move(have),
+                                   std::move(want), options,
+                                   [&](source_tensors from, target_tensors to, auto const& rest) {
+                                       return prepare_call(alone, std::move(from), std::move(to),
+                                                           rest, runs_at_once);
+                                   });
     }
     if (options.memory)
-        return job(options.memory.steps->prepare(
+        return options.memory.steps->prepare(
             any_group(alone),
             {std::move(planned), std::move(program), {}, std::move(have.tensors), bind_alone},
-            options));
+            options);
     std::uint64_t const digest = options.cache ? digest_of_job(*planned, program, options) : 0;
     std::shared_ptr<planned_job const> ready =
         options.cache ? options.cache->find_plan(digest) : nullptr;
@@ -111,7 +119,7 @@ inline job prepare_call(solo const& alone, source_tensors have, target_tensors w
     state->scales = std::move(scales);
     state->was_kept = was_kept;
     state->keep_handles(have.tensors, want.tensors);
-    return job(std::move(state));
+    return state;
 }
 
 RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_tensors have,
@@ -127,13 +135,12 @@ RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_
 
 RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors want,
                          options const& options) {
-    return detail::prepare_call(alone, std::move(have), std::move(want), options, false);
+    return job(detail::prepare_call(alone, std::move(have), std::move(want), options, false));
 }
 
 RESHARD_DECL void redistribute(solo const& alone, source_tensors have, target_tensors want,
                                options const& options) {
-    job ready = detail::prepare_call(alone, std::move(have), std::move(want), options, true);
-    run(ready);
+    detail::prepare_call(alone, std::move(have), std::move(want), options, true)->run();
 }
 
 } // namespace reshard

@@ -213,7 +213,7 @@ inline std::unique_ptr<job_state> prepare_rounds(any_group const& ranks, round_c
     planned_rounds planned;
     agree_on(ranks, [&] {
         if (call.program)
-            refuse_dequantized(*call.program, "a redistribution in rounds");
+            refuse_quantised(*call.program, "a redistribution in rounds");
         rounds_scope const scope{static_cast<holder_t>(ranks.rank()),
                                  static_cast<holder_t>(ranks.size()), call.nodes};
         planned = plan_in_rounds(std::move(call.layouts), std::move(call.program), options, scope);

@@ -65,7 +65,7 @@ RESHARD_DECL void bridge_session::plan_for(target_sets const& wanted,
     planned_.target = wanted.whole;
     fit_program(planned_, program_of(planned_, content_.program, options.program),
                 {options.strict, options.shape_mismatch, check_scales});
-    refuse_dequantized(planned_.program, "a bridge");
+    refuse_quantised(planned_.program, "a bridge");
     plan_transfers(planned_, {holder_set::nobody(), holder_set({wanted.me})},
                    {.between_nodes = balanced_senders()});
 }

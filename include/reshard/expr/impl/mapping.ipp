@@ -132,6 +132,30 @@ RESHARD_DECL void mapping::add(std::string_view key, index_vector const& shape, 
     outputs_.put({std::string(key), zeros(shape, dtype), true});
 }
 
+RESHARD_DECL vector<expression>
+mapping::add_quantised(std::string_view name, std::string_view scheme, expression value,
+                       vector<detail::mapping_source> const& tensors) {
+    for (detail::quantised_value const& other : quantised_)
+        for (std::size_t i = 0; i < value.pieces.size(); ++i)
+            if (detail::key_id const id = value.pieces.source(i);
+                id != detail::zero_source && id - other.first < other.count)
+                fail(errc::unsupported, "'", name, "' has elements that are quantised as '",
+                     other.scheme, "' already; quantize the values from which they are made");
+    detail::quantised_value added{std::string(name), std::string(scheme), std::move(value),
+                                  static_cast<detail::key_id>(sources_.size()),
+                                  static_cast<detail::key_id>(tensors.size())};
+    vector<expression> parts;
+    for (detail::mapping_source const& tensor : tensors) {
+        if (number_of(tensor.key))
+            fail(errc::usage, "the source has a tensor '", tensor.key, "' already");
+        sources_.push_back(tensor);
+        parts.push_back(detail::source_tensor(static_cast<detail::key_id>(sources_.size() - 1),
+                                              tensor.shape, tensor.dtype));
+    }
+    quantised_.push_back(std::move(added));
+    return parts;
+}
+
 RESHARD_DECL mapping_output const* mapping::find(std::string_view key) const {
     auto const position = outputs_.find(key);
     return position != outputs_.end() ? &*position : nullptr;
@@ -139,7 +163,8 @@ RESHARD_DECL mapping_output const* mapping::find(std::string_view key) const {
 
 RESHARD_DECL bool mapping::operator==(mapping const& other_mapping) const {
     return sources_ == other_mapping.sources_ && outputs_ == other_mapping.outputs_ &&
-           removed_ == other_mapping.removed_ && relations_ == other_mapping.relations_;
+           removed_ == other_mapping.removed_ && relations_ == other_mapping.relations_ &&
+           quantised_ == other_mapping.quantised_;
 }
 
 RESHARD_DECL std::optional<detail::key_id> mapping::number_of(std::string_view key) {
@@ -161,16 +186,22 @@ RESHARD_DECL expression mapping::known(detail::key_id i, index_vector const& sha
 
 namespace detail {
 
-RESHARD_DECL void refuse_dequantized(mapping const& program, std::string_view call) {
+RESHARD_DECL void refuse_quantised(mapping const& program, std::string_view call) {
+    auto const refuse = [&](std::string_view key, std::string_view word) {
+        fail(errc::unsupported, "'", key, "': ", call, " cannot ", word,
+             "; use load(), convert() or redistribute() for that");
+    };
     for (relation const& related : program.relations())
         if (related.dequantizes())
-            fail(errc::unsupported, "'", related.key, "': ", call,
-                 " cannot dequantize; use load(), convert() or redistribute() for that");
+            refuse(related.key, "dequantize");
+    for (quantised_value const& made : program.quantised())
+        refuse(made.name, "quantize");
 }
 
 RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
-    std::uint64_t const digest =
-        digest_of_all(program.sources(), program.outputs(), program.removed());
+    std::uint64_t digest = digest_of_all(program.sources(), program.outputs(), program.removed());
+    if (!program.quantised().empty())
+        digest = digest_of_all(digest, program.quantised());
     vector<relation> copies; // relations that have an effect
     for (relation const& relation : program.relations())
         if (relation.is_compared() || relation.is_of_values())
@@ -232,6 +263,17 @@ inline void check_pieces_of(mapping_output const& output, source_list const& sou
         fail(errc::bad_layout, "'", output.key, "' is declared as added, but has a source");
 }
 
+/// \throws error with errc::bad_layout
+inline void check_quantised(quantised_value const& made, source_list const& sources,
+                            scaled_keys const& scaled) {
+    if (made.first > sources.size() || made.count > sources.size() - made.first)
+        fail(errc::bad_layout, "it has quantised tensors of '", made.name, "' that do not exist");
+    check_pieces_of({made.name, made.value}, sources, scaled);
+    for (std::size_t i = 0; i < made.value.pieces.size(); ++i)
+        if (key_id const id = made.value.pieces.source(i); id != zero_source && id >= made.first)
+            fail(errc::bad_layout, "it quantizes '", made.name, "' from tensors that come later");
+}
+
 } // namespace detail
 
 RESHARD_DECL void validate(mapping const& program) {
@@ -247,6 +289,8 @@ RESHARD_DECL void validate(mapping const& program) {
             scaled.insert(related.key);
     for (mapping_output const& output : program.outputs())
         detail::check_pieces_of(output, program.sources(), scaled);
+    for (detail::quantised_value const& made : program.quantised())
+        detail::check_quantised(made, program.sources(), scaled);
 }
 
 RESHARD_DECL mapping identity_mapping(catalog const& source, catalog const* target) {

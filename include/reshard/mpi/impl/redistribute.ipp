@@ -27,18 +27,18 @@ namespace detail {
 /// A job in rounds. Every rank knows both layouts completely.
 ///
 /// \par Collective every rank of the group, in the same order
-inline job prepare_rounds(mpi_group const& ranks, source_tensors have, call_facts facts,
-                          options const& options, std::optional<mapping> program) {
+inline std::unique_ptr<job_state> prepare_rounds(mpi_group const& ranks, source_tensors have,
+                                                 call_facts facts, options const& options,
+                                                 std::optional<mapping> program) {
     auto const bind = [ranks](std::shared_ptr<planned_job const> round,
                               const_state_dict const& some, state_dict const& filled) {
         return bind_messages(ranks, std::move(round), some, filled);
     };
     plan_options const nodes = nodes_of(options, facts.nodes);
-    return job(
-        options.memory.steps->prepare(any_group(ranks),
-                                      {layouts_of_rounds(std::move(facts), options),
-                                       std::move(program), nodes, std::move(have.tensors), bind},
-                                      options));
+    return options.memory.steps->prepare(any_group(ranks),
+                                         {layouts_of_rounds(std::move(facts), options),
+                                          std::move(program), nodes, std::move(have.tensors), bind},
+                                         options);
 }
 
 /// This rank's side of a call, and its first message to all others.
@@ -78,8 +78,9 @@ inline entered_call enter_call(mpi_group const& world, source_tensors& have, tar
 /// Prepares a job. If `runs_at_once`, compares the tensors that the program declares to be copies.
 ///
 /// \par Collective every rank of the group, in the same order
-inline job prepare_call(mpi_group const& caller, source_tensors have, target_tensors want,
-                        options const& options, bool runs_at_once) {
+inline std::unique_ptr<job_state> prepare_call(mpi_group const& caller, source_tensors have,
+                                               target_tensors want, options const& options,
+                                               bool runs_at_once) {
     mpi_group const world = caller.with_deadline(options.deadline);
     entered_call call = enter_call(world, have, want, options, runs_at_once);
     auto notices = values_of_ranks<call_notice>(open_call(world, call.opening));
@@ -95,6 +96,13 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
                                   [&](const_state_dict const& from, state_dict const& to) {
                                       redistribute(ranks, from, to);
                                   });
+        if (!program->quantised().empty())
+            return steps->quantise(any_group(ranks), std::move(*program), std::move(have),
+                                   std::move(want), options,
+                                   [&](source_tensors from, target_tensors to, auto const& rest) {
+                                       return prepare_call(ranks, std::move(from), std::move(to),
+                                                           rest, runs_at_once);
+                                   });
     }
     bool const is_dequantized = program && dequantizes(*program);
     if (options.memory)
@@ -111,7 +119,7 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
             });
     auto state = bind_job({ranks, nodes}, plan, std::move(scales), have, want, options);
     state->keep_handles(have.tensors, want.tensors);
-    return job(std::move(state));
+    return state;
 }
 
 RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, source_tensors have,
@@ -138,13 +146,12 @@ RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, so
 
 RESHARD_DECL job prepare(mpi_group const& world, source_tensors have, target_tensors want,
                          options const& options) {
-    return detail::prepare_call(world, std::move(have), std::move(want), options, false);
+    return job(detail::prepare_call(world, std::move(have), std::move(want), options, false));
 }
 
 RESHARD_DECL void redistribute(mpi_group const& world, source_tensors have, target_tensors want,
                                options const& options) {
-    job ready = detail::prepare_call(world, std::move(have), std::move(want), options, true);
-    run(ready);
+    detail::prepare_call(world, std::move(have), std::move(want), options, true)->run();
 }
 
 } // namespace reshard

@@ -94,6 +94,23 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
     }
 }
 
+RESHARD_DECL checkpoint::checkpoint(checkpoint const& source, checkpoint_metadata metadata,
+                                    std::shared_ptr<file_store const> files)
+    : files_(std::move(files)),
+      metadata_(std::move(metadata)),
+      read_objects_(source.read_objects_),
+      identities_(source.identities_) {
+    std::size_t const most_kept = detail::most_kept_files();
+    for (detail::checkpoint_file const& file : metadata_.files) {
+        auto now = files_->open(file.path);
+        if (names_.size() == identities_.size())
+            identities_.push_back(now->facts());
+        names_.push_back(file.path.string());
+        if (kept_.size() < most_kept)
+            kept_.push_back(std::move(now));
+    }
+}
+
 RESHARD_DECL void checkpoint::add_warnings(vector<std::string> const& texts) {
     metadata_.warnings.insert(metadata_.warnings.end(), texts.begin(), texts.end());
 }

@@ -21,6 +21,7 @@
 #include <reshard/storage/chunk_reader.hpp>
 #include <reshard/storage/file_pieces.hpp>
 #include <reshard/storage/impl/carried_objects.ipp>
+#include <reshard/storage/impl/quantised_files.ipp>
 #include <reshard/storage/put_pieces.hpp>
 #include <reshard/storage/replacement.hpp>
 #include <reshard/storage/stored_tensor.hpp>
@@ -106,7 +107,8 @@ inline vector<std::string> names_of(vector<std::filesystem::path> const& files) 
 ///
 /// \invariant the members refer to each other
 struct planned_conversion {
-    mapping program;           ///< equal on all ranks, like files, verdict and pieces
+    mapping program; ///< equal on all ranks, like files, verdict and pieces
+    std::unique_ptr<checkpoint> with_quantised; ///< null if the program quantizes nothing
     vector<std::string> notes; ///< as `convert_report::notes`
     tied_names names;
     checkpoint_plan files;
@@ -124,13 +126,23 @@ struct planned_conversion {
     planned_conversion(planned_conversion const&) = delete;
     planned_conversion& operator=(planned_conversion const&) = delete;
 
+    /// The source with the tensors that the program quantizes.
+    checkpoint const& from(checkpoint const& source) const {
+        return with_quantised ? *with_quantised : source;
+    }
+
     /// \throws error as `convert`
-    void plan_files(checkpoint const& source, std::filesystem::path const& target,
-                    convert_options const& options) {
+    void plan_program(checkpoint const& source, convert_options const& options) {
         check_all_read(source.metadata());
         if (!options.wanted || !options.writing.partial)
             check_total_bytes(source.metadata(), [](checkpoint_tensor const&) { return true; });
         program = mapping_of_call(options, source);
+        with_quantised = detail::with_quantised(source, program, options.verify);
+    }
+
+    /// \throws error as `convert`
+    void plan_files(checkpoint const& source, std::filesystem::path const& target,
+                    convert_options const& options) {
         at_path(source.metadata().path, [&] {
             check_readable(program, source.files_layout(),
                            options.wanted ? &*options.wanted : nullptr);
@@ -244,7 +256,7 @@ inline compared_values conversion_fingerprint(planned_conversion const& work,
 ///
 /// \par Collective every rank of the group, in the same order
 std::unique_ptr<planned_conversion> plan_conversion(group auto const& world,
-                                                    checkpoint const& source,
+                                                    checkpoint const& stored,
                                                     std::filesystem::path const& target,
                                                     convert_options const& options) {
     auto planned = std::make_unique<planned_conversion>();
@@ -254,10 +266,12 @@ std::unique_ptr<planned_conversion> plan_conversion(group auto const& world,
         if (options.memory_budget < 1)
             fail(errc::usage, "options.memory_budget is ", options.memory_budget,
                  " bytes; give 1 or more (values below 1 MiB count as 1 MiB)");
-        work.plan_files(source, target, options);
-        opening.fingerprint = conversion_fingerprint(work, source, options);
+        work.plan_program(stored, options);
+        work.plan_files(work.from(stored), target, options);
+        opening.fingerprint = conversion_fingerprint(work, work.from(stored), options);
     });
     open_call(world, opening);
+    checkpoint const& source = work.from(stored);
     agree_on(world, [&] {
         work.plan_pieces(options, world.rank(), world.size());
         work.plan_transfers(source);
@@ -340,11 +354,12 @@ struct conversion_share {
 };
 
 /// \par Collective every rank of the group, in the same order
-convert_report convert_as(group auto const& world, checkpoint const& source,
+convert_report convert_as(group auto const& world, checkpoint const& stored,
                           std::filesystem::path const& target, convert_options const& options) {
     memory_watch memory;
-    auto const planned = plan_conversion(world, source, target, options);
+    auto const planned = plan_conversion(world, stored, target, options);
     planned_conversion& work = *planned;
+    checkpoint const& source = work.from(stored);
     checkpoint_writer writer(world, target, work.files, options.writing);
     conversion_share own_share;
     agree_on(world, [&] {

@@ -21,6 +21,7 @@
 #include <reshard/storage/aliases.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/chunk_reader.hpp>
+#include <reshard/storage/impl/quantised_files.ipp>
 #include <reshard/storage/shared_reads.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 #include <reshard/storage/window_reads.hpp>
@@ -51,12 +52,18 @@ inline compared_values load_fingerprint(checkpoint const& source, options const&
 /// The plan of one process's reads. The members point to each other.
 struct load_plan {
     mapping program;
+    std::unique_ptr<checkpoint> with_quantised; ///< null if the program quantizes nothing
     layout wanted;
     plan_problem problem;
     plan whole;
     shard_views<tensor_view> targets;
     std::unique_ptr<stored_scales> scales; ///< of a program that dequantizes
     strict_verdict verdict;
+
+    /// The source with the tensors that the program quantizes.
+    checkpoint const& from(checkpoint const& source) const {
+        return with_quantised ? *with_quantised : source;
+    }
 };
 
 /// The keys of the tensors that a program fills.
@@ -148,15 +155,15 @@ inline void check_this_layout(checkpoint_metadata const& saved, layout const& wa
 }
 
 /// Plans the reads of process `me` that fill a layout.
-inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_tensors const& want,
-                                            layout wanted_layout, holder_t me,
+inline std::unique_ptr<load_plan> plan_load(checkpoint const& stored_source,
+                                            target_tensors const& want, layout wanted_layout, holder_t me,
                                             options const& options) {
     auto planned = std::make_unique<load_plan>();
     load_plan& work = *planned;
     work.wanted = std::move(wanted_layout);
-    check_this_layout(source.metadata(), work.wanted, me, options.program);
-    catalog const stored =
-        options.program.is_by_name() ? offered_to(source, work.wanted) : catalog_of(source);
+    check_this_layout(stored_source.metadata(), work.wanted, me, options.program);
+    catalog const stored = options.program.is_by_name() ? offered_to(stored_source, work.wanted)
+                                                        : catalog_of(stored_source);
     catalog const wanted = catalog_of(work.wanted);
     std::optional<mapping> program;
     if (mapping const* const mapping = options.program.known())
@@ -168,6 +175,8 @@ inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_ten
             fitted_program(std::move(program), stored, work.wanted,
                            {options.strict.value, options.shape_mismatch.value});
     });
+    work.with_quantised = with_quantised(stored_source, work.program, options.verify);
+    checkpoint const& source = work.from(stored_source);
     carry_fused(work.program, source.files_layout());
     if (!options.cut_fused) {
         check_torn(work.program, source.files_layout());
@@ -191,20 +200,6 @@ inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_ten
     work.targets.add(want.tensors, work.wanted, me);
     check_complete(work.targets, work.wanted, me);
     return planned;
-}
-
-inline bool is_zeros(transfer const& t) { return t.source_key == zero_source; }
-
-/// The loops that read from files; zeros need no reads.
-inline vector<stored_loop> loops_of(bound_plan const& bound) {
-    vector<stored_loop> loops;
-    for (transfer const& t : bound.whole.transfers)
-        if (!is_zeros(t))
-            loops.push_back({{bound.problem.sources[t.source_key].tensor, t.source_shard},
-                             loop_of(bound, t),
-                             conversion_of(bound, t),
-                             target_end(bound, t).data});
-    return loops;
 }
 
 /// \throws error with errc::usage
@@ -236,12 +231,13 @@ struct load_stage {
 };
 
 /// Plans the reads of one rank, and compares its share of the replicas. Does not communicate.
-inline load_stage stage_load(checkpoint const& source, target_tensors const& want, layout wanted,
+inline load_stage stage_load(checkpoint const& stored, target_tensors const& want, layout wanted,
                              group_place at, options const& options) {
     load_stage stage;
-    at_path(source.metadata().path,
-            [&] { stage.work = plan_load(source, want, std::move(wanted), at.me, options); });
+    at_path(stored.metadata().path,
+            [&] { stage.work = plan_load(stored, want, std::move(wanted), at.me, options); });
     load_plan const& work = *stage.work;
+    checkpoint const& source = work.from(stored);
     auto const rank = static_cast<int>(at.me), ranks = static_cast<int>(at.ranks);
     check_copies(source, work.program, rank, ranks);
     if (!united(source))
@@ -279,8 +275,8 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
             world, source,
             tensors_used(stage.work->problem, stage.work->program, source.files_layout()));
     for (transfer const& t : stage.work->whole.transfers)
-        if (is_zeros(t))
-            run_locally(bound_by(*stage.work, source), t);
+        if (t.source_key == zero_source)
+            run_locally(bound_by(*stage.work, stage.work->from(source)), t);
     read_windows(world, *stage.reads, reads, options);
     if (auto const& scales = stage.work->scales)
         agree_on(world, [&] { scales->check_unchanged(); });

@@ -88,7 +88,7 @@ struct noted_program {
 /// \throws error as `check_torn`, `deinterleave_whole`, `check_fused_order` and `check_scales`
 inline void fit_whole_files(noted_program& made, layout const& source,
                             save_options const& options) {
-    refuse_dequantized(made.program, "a save");
+    refuse_quantised(made.program, "a save");
     carry_fused(made.program, source);
     check_torn(made.program, source);
     std::string text = deinterleave_whole(made.program, source, nullptr);

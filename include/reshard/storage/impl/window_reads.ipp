@@ -34,6 +34,17 @@ inline stores stores_of(vector<stored_loop> const& loops) {
     return bytes >= streaming_threshold ? stores::streaming : stores::by_size;
 }
 
+RESHARD_DECL vector<stored_loop> loops_of(bound_plan const& bound) {
+    vector<stored_loop> loops;
+    for (transfer const& t : bound.whole.transfers)
+        if (t.source_key != zero_source)
+            loops.push_back({{bound.problem.sources[t.source_key].tensor, t.source_shard},
+                             loop_of(bound, t),
+                             conversion_of(bound, t),
+                             target_end(bound, t).data});
+    return loops;
+}
+
 RESHARD_DECL window_reads::window_reads(checkpoint_metadata const& from, vector<stored_loop> loops)
     : from_(from), loops_(std::move(loops)), how_(stores_of(loops_)) {
     std::stable_sort(loops_.begin(), loops_.end(), [&](stored_loop const& a, stored_loop const& b) {

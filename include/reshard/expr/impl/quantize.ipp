@@ -1,0 +1,73 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_IMPL_QUANTIZE_IPP
+#define RESHARD_EXPR_IMPL_QUANTIZE_IPP
+
+#include <reshard/expr/quantize.hpp>
+
+#include <reshard/copy/quantiser.hpp>
+#include <reshard/expr/block_scales.hpp>
+#include <reshard/expr/cast.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace reshard {
+
+RESHARD_DECL vector<expression> mapping::quantized(std::string_view key, expression const& value,
+                                                   std::string_view scheme) {
+    detail::quantiser const quantiser(scheme, value.shape);
+    bool const is_plain = value.dtype == data_type::f16 || value.dtype == data_type::bf16 ||
+                          value.dtype == data_type::f32 || value.dtype == data_type::f64;
+    if (!is_plain)
+        fail(errc::dtype_mismatch, "it is ", value.dtype,
+             ", and only values of float16, bfloat16, float32 and float64 are quantised",
+             detail::may_be_quantised(value.dtype) ? "; dequantize it first" : "");
+    vector<std::string> keys;
+    for (detail::quantised_part const& part : quantiser.parts())
+        keys.push_back(detail::words(key, part.suffix, " (", scheme, ')'));
+    vector<detail::mapping_source> tensors;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        tensors.push_back({keys[i], quantiser.parts()[i].shape, quantiser.parts()[i].dtype});
+    return add_quantised(key, scheme, value, tensors);
+}
+
+} // namespace reshard
+
+namespace reshard::detail {
+
+RESHARD_DECL void add_value(mapping& values, mapping const& program, quantised_value const& made) {
+    auto const add_source = [&](mapping_source const& tensor) {
+        return values.source(tensor.key, tensor.shape, tensor.dtype).pieces.source(0);
+    };
+    std::set<std::string, std::less<>> used;
+    expression value{made.value.shape, made.value.dtype, piece_list(made.value.ndim())};
+    for (std::size_t i = 0; i < made.value.pieces.size(); ++i) {
+        piece part = made.value.pieces[i];
+        if (part.source != zero_source) {
+            mapping_source const tensor = program.sources()[part.source];
+            used.emplace(tensor.key);
+            part.source = add_source(tensor);
+        }
+        value.pieces.push_back(part);
+    }
+    // The factors of scales come after the scales.
+    for (relation const& related : program.relations())
+        if (related.is_of_values() && used.contains(related.key)) {
+            used.insert(related.companion);
+            for (mapping_source const& tensor : program.sources())
+                if (tensor.key == related.companion)
+                    add_source(tensor);
+            if (std::ranges::find(values.relations(), related) == values.relations().end())
+                values.relate(related);
+        }
+    values.define(made.name, value.dtype == data_type::f32 ? std::move(value)
+                                                           : cast(value, data_type::f32));
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,24 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_EXPR_QUANTIZE_HPP
+#define RESHARD_EXPR_QUANTIZE_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/expr/mapping.hpp>
+
+/// \file
+/// Tensors that a program quantizes: the definition of `mapping::quantized`.
+
+namespace reshard::detail {
+
+/// Adds the value from which tensors are quantised to `values`, in f32, as the target tensor
+/// `made.name`, with the sources that it needs.
+RESHARD_DECL void add_value(mapping& values, mapping const& program, quantised_value const& made);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/expr/impl/quantize.ipp>
+#endif
+
+#endif

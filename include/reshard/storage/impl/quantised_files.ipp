@@ -1,0 +1,345 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_IMPL_QUANTISED_FILES_IPP
+#define RESHARD_STORAGE_IMPL_QUANTISED_FILES_IPP
+
+#include <reshard/bind/bind.hpp>
+#include <reshard/copy/conversions.hpp>
+#include <reshard/copy/quantiser.hpp>
+#include <reshard/expr/quantize.hpp>
+#include <reshard/layout/layout.hpp>
+#include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/problem.hpp>
+#include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/chunk_reader.hpp>
+#include <reshard/storage/stored_tensor.hpp>
+#include <reshard/storage/window_reads.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+/// \file
+/// A checkpoint with the tensors that a program quantizes. They are computed when they are read.
+
+namespace reshard::detail {
+
+/// Reads the elements of a value that a program makes, in f32.
+class value_reader {
+public:
+    value_reader(checkpoint const& source, mapping const& program, quantised_value const& made,
+                 bool verify)
+        : source_(source), reader_(source, verify) {
+        add_value(values_, program, made);
+        if (dequantizes(values_))
+            scales_ = std::make_unique<stored_scales>(source, values_, verify);
+    }
+
+    /// Fills `values` with the elements from `first` on, in row-major order.
+    void read(index_t first, std::span<float> values) {
+        mapping_output const& output = *values_.outputs().begin();
+        index_vector const& shape = output.value.shape;
+        flat_range const range{first, first + std::ssize(values)};
+        shard_descriptor const shard{output.key, data_type::f32, shape, whole(shape), range};
+        layout const wanted = reshard::layout_of(vector<vector<shard_descriptor>>{{shard}});
+        plan_problem problem = problem_of(values_, source_.files_layout(), wanted);
+        problem.source_names = &source_.file_names();
+        check_scales_exist(values_, problem);
+        plan const reads =
+            make_plan(problem, {holder_set::nobody(), holder_set({0})}, {.shared_sources = true});
+        shard_views<tensor_view> target;
+        target.add(0, 0, {values.data(), data_type::f32, {std::ssize(values)}, {1}});
+        bound_plan const bound{reads,  problem,           source_.shapes(),
+                               target, &all_conversions(), scales_.get()};
+        for (transfer const& t : reads.transfers)
+            if (t.source_key == zero_source)
+                run_locally(bound, t);
+        run(reader_, loops_of(bound));
+        if (scales_)
+            scales_->trim();
+    }
+
+    void check_unchanged() const {
+        reader_.check_unchanged();
+        if (scales_)
+            scales_->check_unchanged();
+    }
+
+private:
+    checkpoint const& source_;
+    mapping values_;
+    chunk_reader reader_;
+    std::unique_ptr<stored_scales> scales_; ///< of a value that is dequantized
+};
+
+/// The tensors that are made of one value. Reads them in bands of whole units, and keeps the scales
+/// of all bands, and the numbers of the last.
+class quantised_tensors {
+public:
+    quantised_tensors(checkpoint const& source, mapping const& program, quantised_value const& made,
+                      bool verify)
+        : quantiser_(made.scheme, made.value.shape),
+          name_(made.name),
+          values_(source, program, made, verify),
+          band_units_(std::max<index_t>(
+              1, band_elements / std::max<index_t>(1, quantiser_.first_element(1)))),
+          scales_(static_cast<std::size_t>((quantiser_.units() + band_units_ - 1) / band_units_)) {}
+
+    vector<quantised_part> const& parts() const { return quantiser_.parts(); }
+
+    std::uint64_t bytes_of(std::size_t part) const {
+        return quantiser_.first_byte(part, quantiser_.units());
+    }
+
+    /// Fills `target` with the bytes of a part from `position` on.
+    ///
+    /// \pre the part has them
+    void read(std::size_t part, std::uint64_t position, std::span<std::byte> target) {
+        for (index_t band = band_at(part, position); !target.empty(); ++band) {
+            std::uint64_t const begin = begin_of(part, band), end = begin_of(part, band + 1);
+            if (begin == end)
+                continue;
+            std::span<std::byte const> const bytes = bytes_in(part, band);
+            std::size_t const count = std::min<std::size_t>(target.size(), end - position);
+            std::memcpy(target.data(), bytes.data() + (position - begin), count);
+            target = target.subspan(count);
+            position += count;
+        }
+    }
+
+    /// The memory of the scales.
+    std::size_t bytes_kept() const { return bytes_kept_; }
+
+    void forget() {
+        std::ranges::fill(scales_, vector<vector<std::byte>>());
+        bytes_kept_ = 0;
+    }
+
+    void check_unchanged() const { values_.check_unchanged(); }
+
+private:
+    static constexpr index_t band_elements = index_t{2} << 20;
+
+    index_t first_unit(index_t band) const {
+        return std::min(band * band_units_, quantiser_.units());
+    }
+
+    std::uint64_t begin_of(std::size_t part, index_t band) const {
+        return quantiser_.first_byte(part, first_unit(band));
+    }
+
+    /// The band that has a byte of a part.
+    index_t band_at(std::size_t part, std::uint64_t position) const {
+        index_t first = 0, last = std::ssize(scales_);
+        while (last - first > 1) {
+            index_t const middle = first + (last - first) / 2;
+            (begin_of(part, middle) <= position ? first : last) = middle;
+        }
+        return first;
+    }
+
+    std::span<std::byte const> bytes_in(std::size_t part, index_t band) {
+        vector<vector<std::byte>>& scales = scales_[static_cast<std::size_t>(band)];
+        if (part > 0 && !scales.empty())
+            return scales[part - 1];
+        if (band_ != band)
+            compute(band);
+        if (part == 0)
+            return numbers_;
+        return scales[part - 1];
+    }
+
+    void compute(index_t band) {
+        index_t const unit = first_unit(band), end = first_unit(band + 1);
+        index_t const first = quantiser_.first_element(unit);
+        elements_.resize(static_cast<std::size_t>(quantiser_.first_element(end) - first));
+        band_ = -1;
+        float const maximum = quantiser_.needs_maximum() ? largest() : 0.0F;
+        values_.read(first, elements_);
+        vector<vector<std::byte>>& scales = scales_[static_cast<std::size_t>(band)];
+        scales.resize(parts().size() - 1);
+        vector<std::span<std::byte>> bytes;
+        for (std::size_t part = 0; part < parts().size(); ++part) {
+            vector<std::byte>& made = part == 0 ? numbers_ : scales[part - 1];
+            made.resize(begin_of(part, band + 1) - begin_of(part, band));
+            bytes.push_back(made);
+            bytes_kept_ += part == 0 ? 0 : made.size();
+        }
+        at_path("'" + name_ + "'", [&] {
+            quantiser_.run(unit, elements_, maximum,
+                           std::span<std::span<std::byte> const>(bytes.data(), bytes.size()));
+        });
+        band_ = band;
+    }
+
+    /// The largest magnitude of the whole tensor.
+    float largest() {
+        if (largest_)
+            return *largest_;
+        float most = 0;
+        vector<float> values;
+        for (index_t band = 0; band < std::ssize(scales_); ++band) {
+            index_t const first = quantiser_.first_element(first_unit(band));
+            values.resize(static_cast<std::size_t>(
+                quantiser_.first_element(first_unit(band + 1)) - first));
+            values_.read(first, values);
+            float const here = largest_of(values);
+            most = here > most || here != here ? here : most;
+        }
+        return *(largest_ = most);
+    }
+
+    quantiser quantiser_;
+    std::string name_;
+    value_reader values_;
+    index_t band_units_;
+    vector<float> elements_;
+    index_t band_ = -1; ///< of `numbers_`
+    vector<std::byte> numbers_;
+    vector<vector<vector<std::byte>>> scales_; ///< by band and part; empty if they are not computed
+    std::size_t bytes_kept_ = 0;               ///< in `scales_`
+    std::optional<float> largest_;
+};
+
+/// The files of a checkpoint, and one more file with the tensors that a program quantizes.
+class quantised_files final : public file_store {
+public:
+    /// \pre `source` outlives this object
+    quantised_files(checkpoint const& source, mapping const& program, bool verify)
+        : below_(source.files()), path_(source.metadata().path.string() + " (quantised)") {
+        for (quantised_value const& made : program.quantised())
+            tensors_.push_back(
+                std::make_unique<quantised_tensors>(source, program, made, verify));
+    }
+
+    /// Adds the tensors and their file.
+    void describe(mapping const& program, checkpoint_metadata& metadata) {
+        auto const number = static_cast<holder_t>(metadata.files.size());
+        std::uint64_t end = 0;
+        for (std::size_t i = 0; i < tensors_.size(); ++i)
+            for (std::size_t part = 0; part < tensors_[i]->parts().size(); ++part) {
+                mapping_source const from =
+                    program.sources()[program.quantised()[i].first + static_cast<key_id>(part)];
+                std::uint64_t const begin = end;
+                end += tensors_[i]->bytes_of(part);
+                places_.push_back({begin, i, part});
+                checkpoint_tensor added{std::string(from.key), from.dtype, from.shape, {}};
+                added.shards.push_back({number, whole(from.shape), std::nullopt, begin, end});
+                metadata.tensors.push_back(std::move(added));
+            }
+        sort_by_key(metadata.tensors);
+        bytes_ = end;
+        metadata.files.push_back({path_, bytes_});
+    }
+
+    kind find(std::filesystem::path const& path) const override { return below_->find(path); }
+
+    vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
+        return below_->list(directory);
+    }
+
+    /// \pre the file does not outlive this
+    std::unique_ptr<file> open(std::filesystem::path const& path) const override {
+        if (path != path_)
+            return below_->open(path);
+        return std::make_unique<quantised_file>(*this);
+    }
+
+private:
+    static constexpr std::size_t most_kept = std::size_t{64} << 20;
+
+    /// Where the file has a tensor.
+    struct tensor_place {
+        std::uint64_t begin = 0;
+        std::size_t tensor = 0;
+        std::size_t part = 0;
+    };
+
+    class quantised_file final : public file {
+    public:
+        explicit quantised_file(quantised_files const& files) : files_(files) {}
+
+        /// Refuses files that were written to since their values were read.
+        identity facts() const override {
+            std::lock_guard const lock(files_.mutex_);
+            for (auto const& tensors : files_.tensors_)
+                tensors->check_unchanged();
+            return {0, 0, files_.bytes_, 0, 0};
+        }
+
+        void read(std::uint64_t position, std::span<std::byte> target) const override {
+            files_.read(position, target);
+        }
+
+    private:
+        quantised_files const& files_;
+    };
+
+    void read(std::uint64_t position, std::span<std::byte> target) const {
+        if (target.empty())
+            return;
+        std::lock_guard const lock(mutex_);
+        auto const next =
+            std::ranges::upper_bound(places_, position, {}, &tensor_place::begin);
+        for (auto at = std::prev(next); !target.empty(); ++at) {
+            quantised_tensors& from = *tensors_[at->tensor];
+            std::uint64_t const end = at->begin + from.bytes_of(at->part);
+            std::size_t const count =
+                static_cast<std::size_t>(std::min<std::uint64_t>(target.size(), end - position));
+            std::size_t const before = from.bytes_kept();
+            from.read(at->part, position - at->begin, target.first(count));
+            trim(from, from.bytes_kept() - before);
+            target = target.subspan(count);
+            position += count;
+        }
+    }
+
+    /// Forgets the scales of other tensors if they take too much memory.
+    void trim(quantised_tensors const& last, std::size_t more) const {
+        kept_ += more;
+        if (kept_ <= most_kept)
+            return;
+        for (auto const& tensors : tensors_)
+            if (tensors.get() != &last)
+                tensors->forget();
+        kept_ = last.bytes_kept();
+    }
+
+    std::shared_ptr<file_store const> below_;
+    std::filesystem::path path_;
+    std::uint64_t bytes_ = 0;
+    vector<tensor_place> places_;
+    mutable std::mutex mutex_; ///< guards the tensors
+    vector<std::unique_ptr<quantised_tensors>> tensors_;
+    mutable std::size_t kept_ = 0; ///< bytes of scales
+};
+
+/// A checkpoint that also has the tensors that a program quantizes; null if it quantizes nothing.
+///
+/// \pre `source` outlives the result
+/// \throws error with errc::unsupported if the files are on several machines
+inline std::unique_ptr<checkpoint> with_quantised(checkpoint const& source, mapping const& program,
+                                                  bool verify) {
+    if (program.quantised().empty())
+        return nullptr;
+    if (united(source))
+        fail(errc::unsupported, source.metadata().path.string(),
+             ": a program cannot quantize a checkpoint whose files are on several machines; copy "
+             "the files to one of them, or convert it first");
+    auto files = std::make_shared<quantised_files>(source, program, verify);
+    checkpoint_metadata metadata = source.metadata();
+    files->describe(program, metadata);
+    return std::make_unique<checkpoint>(source, std::move(metadata), std::move(files));
+}
+
+} // namespace reshard::detail
+
+#endif
