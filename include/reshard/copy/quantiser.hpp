@@ -79,7 +79,7 @@ public:
     /// \param values  the elements of these units
     /// \param maximum the result of `largest_of` for the whole tensor, if a part needs it
     /// \param bytes   for each part, gets the bytes of these units
-    /// \param given   for each part, empty, or scales to use instead of new ones: the bytes of these
+    /// \param given   for each part, empty, or scales to use instead of new ones: bytes of these
     ///                units, or of a constant part all bytes
     /// \throws error with errc::unsupported for an infinity or NaN, and for values that need a
     ///         scale beyond the range of its type; with errc::corrupt_file for a given scale that

@@ -135,21 +135,22 @@ def write(file, kind, tensor):
 
 
 def main():
-    blocks = normal(130, 136) * torch.pow(2.0, pick(-4, 5, 130, 136))
+    blocks = normal(129, 132) * torch.pow(2.0, pick(-4, 5, 129, 132))
     blocks[:128, 128:] = 0
-    blocks[128:, :128] = pick(-448 * 4, 448 * 4 + 1, 2, 128) / 4
+    blocks[128:, :128] = pick(-448 * 4, 448 * 4 + 1, 1, 128) / 4
     blocks[128, 0] = 448
     blocks[0, :9] = torch.tensor((0.0, -0.0, 1e-45, -1e-45, 2.0**-126, -(2.0**-140), 1e-20, -1e-20, 1e-6))
     tensors = {
         "blocks": blocks, "wide": edges(20, 256, -40, 16), "narrow": edges(20, 256, -12, 4), "stack": normal(2, 3, 64),
         "odd": normal(5, 77), "vector": normal(64), "zeros": torch.zeros(3, 5), "scalar": torch.tensor(-2.5)}
+    tensors["defined"] = tensors["wide"][[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12]]  # for GGUF: no zeros of both signs, no denormals
     names = {"fp8_block": ("blocks", "stack", "odd"), "int4_group": ("wide", "narrow"), "nvfp4": ("wide", "narrow"),
              "nf4": ("wide", "odd", "vector", "zeros", "scalar"), "fp8_tensor": ("narrow", "vector", "zeros")}
     with open(sys.argv[1], "wb") as file:
         for name, tensor in tensors.items():
             write(file, "values " + name, tensor)
         for scheme, encode in SCHEMES.items():
-            for name in names.get(scheme, ("wide", "stack")):
+            for name in names.get(scheme, ("defined" if scheme[0] in "gq" else "wide", "stack")):
                 file.write(f"case {scheme} {name}\n".encode())
                 for suffix, tensor in encode(tensors[name].clone()).items():
                     write(file, "part " + (suffix or "-"), tensor)

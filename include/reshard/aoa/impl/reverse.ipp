@@ -347,12 +347,12 @@ inline void refuse_quantised(reversal& result) {
         for (auto const& [text, reason] : reasons)
             if (auto const* const word = find_attribute(code.attributes(statement), text)) {
                 std::string const key = shown_key(code, statement, code.left(statement)[0]);
-                result.findings.push_back(make_finding(
-                    code, statement,
-                    {errc::not_invertible,
-                     words("'", key, "' cannot be recovered: nothing undoes '", text, "', ",
-                           reason),
-                     word->where, key}));
+                result.findings.push_back(
+                    make_finding(code, statement,
+                                 {errc::not_invertible,
+                                  words("'", key, "' cannot be recovered: nothing undoes '", text,
+                                        "', ", reason),
+                                  word->where, key}));
                 result.first_error = errc::not_invertible;
             }
 }

@@ -361,8 +361,8 @@ private:
         });
         vector<expression> results;
         try {
-            results = in_.result.map.quantized(key, operand.tensor,
-                                               std::get<std::string>(scheme.value));
+            results =
+                in_.result.map.quantized(key, operand.tensor, std::get<std::string>(scheme.value));
         } catch (error const& problem) {
             throw statement_error{problem.code(),
                                   words("'", key, "' cannot be quantised: ", problem.what()),

@@ -69,8 +69,7 @@ public:
             if (from.source == zero_source || from.source - made_.first >= made_.count || !common)
                 continue;
             std::size_t const number = from.source - made_.first;
-            cut_to_target(from, *common,
-                          [&](piece const& p) { extend(number, p.source_box()); });
+            cut_to_target(from, *common, [&](piece const& p) { extend(number, p.source_box()); });
         }
     }
 
@@ -184,7 +183,8 @@ private:
             index_t const first = region_.offset[axis] / block * count;
             made.offset.push_back(first);
             made.shape.push_back(
-                std::min((region_.end(axis) + block - 1) / block * count, full.shape[axis]) - first);
+                std::min((region_.end(axis) + block - 1) / block * count, full.shape[axis]) -
+                first);
         }
         return made;
     }
@@ -226,8 +226,7 @@ public:
             for (std::size_t i = 0; i < shares_.size(); ++i) {
                 add_value(values, program_, program_.quantised()[i]);
                 if (shares_[i].needs_maximum())
-                    values.define(shares_[i].share_key(),
-                                  values.find(shares_[i].name())->value);
+                    values.define(shares_[i].share_key(), values.find(shares_[i].name())->value);
                 shares_[i].add_values(staged, ranks_.rank(), ranks_.size());
             }
         });

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 /// \file
 /// Each scheme is a row of a table; schemes of one family share a function.
@@ -27,12 +28,14 @@
 /// What the libraries leave undefined, or where they would lose numbers:
 ///  - an infinity or NaN: an error
 ///  - a scale of GGUF beyond the range of f16, where gguf stores infinity: an error
-///  - `fp8_block`: the maximum of a block is below 448 / 2^128. transformers stores the scale 0, and
+///  - `fp8_block`: a block has its maximum below 448 / 2^128. transformers stores the scale 0, and
 ///    NaN for zeros; here zeros stay zeros
 ///  - MXFP4 and MXFP8: the maximum exceeds 1.75 * 2^127. compressed-tensors computes an infinite
 ///    scale; here the scale is the largest one whose products are finite
 ///  - GGUF: `1 / scale` is infinite, which only numbers below 2^-120 have. Here all numbers are as
 ///    in a block of zeros, whose scale is 0 in f16, too
+///  - Q4_1 and Q5_1: the minimum is a zero, and the block has zeros of both signs. The sign of the
+///    minimum depends on the processor in gguf; here it is that of the first zero
 ///  - GGUF's MXFP4: the exponent is negative, and gguf stores its lowest 8 bits; here it is 0
 
 namespace reshard::detail {
@@ -99,7 +102,7 @@ inline constexpr std::array<float, 16> nf4_code{-1,
 /// \{
 
 template <auto Loop, class... Arguments>
-auto run_portably(Arguments... arguments) {
+[[gnu::noinline]] auto run_portably(Arguments... arguments) {
     return Loop(arguments...);
 }
 
@@ -172,6 +175,36 @@ struct scaling {
                    [&](index_t i) { result[i] = scaled.clamped(values[i] / scaled.scale + 0.F); });
 }
 
+/// The pattern of a float of 8 bits (e4m3) for a number of at most 448.
+///
+/// In the sum, the last bit of the float has the value of the last bit of the pattern, so the
+/// hardware rounds at that bit. The smallest normal number has the exponent -6, or 121 with bias.
+[[gnu::always_inline]] inline unsigned char small_to_f8(float value) {
+    constexpr int fraction_bits = format_f32.fraction_bits, cut = fraction_bits - 3;
+    constexpr std::int32_t least = 121 << fraction_bits;
+    auto const bits = std::bit_cast<std::int32_t>(value);
+    std::int32_t const magnitude = bits & 0x7fffffff;
+    std::int32_t const exponent = std::max(magnitude, least) & 0x7f800000;
+    std::int32_t const summand = exponent + (cut << fraction_bits);
+    float const sum = std::bit_cast<float>(magnitude) + std::bit_cast<float>(summand);
+    std::int32_t const pattern =
+        std::bit_cast<std::int32_t>(sum) - summand + ((exponent - least) >> cut);
+    return static_cast<unsigned char>(pattern | ((bits >> 24) & 0x80));
+}
+
+[[gnu::always_inline]] inline void f8_loop(float const* values, unsigned char* result,
+                                           index_t count) {
+    for_each_index(count, [&](index_t i) { result[i] = small_to_f8(values[i]); });
+}
+
+[[gnu::always_inline]] inline void multiply_to_f8_loop(float const* values, unsigned char* result,
+                                                       index_t count, scaling const* by) {
+    scaling const scaled = *by;
+    for_each_index(count, [&](index_t i) {
+        result[i] = small_to_f8(scaled.clamped(values[i] * scaled.scale));
+    });
+}
+
 /// The sum has the rounded number in its lowest bits; ties are rounded to even.
 inline constexpr float rounding_summand = 0x1.8p23F;
 
@@ -186,22 +219,23 @@ inline constexpr float rounding_summand = 0x1.8p23F;
 /// Packs numbers of 4 bits in pairs. `result` may be `numbers`.
 [[gnu::always_inline]] inline void pack_loop(unsigned char const* numbers, unsigned char* result,
                                              index_t pairs, bool is_high_first) {
-    for (index_t i = 0; i < pairs; ++i) {
+    for_each_index(pairs, [&](index_t i) {
         unsigned const first = numbers[2 * i], second = numbers[2 * i + 1];
         result[i] =
             static_cast<unsigned char>(is_high_first ? first << 4 | second : first | second << 4);
-    }
+    });
 }
 
 /// The numbers of NF4: how many halfway points between its values are less.
 [[gnu::always_inline]] inline void nf4_loop(float const* values, unsigned char* result,
                                             index_t count) {
-    for (index_t i = 0; i < count; ++i) {
-        int number = 0;
-        for (std::size_t k = 0; k + 1 < nf4_code.size(); ++k)
-            number += values[i] > (nf4_code[k] + nf4_code[k + 1]) / 2;
-        result[i] = static_cast<unsigned char>(number);
-    }
+    auto const number = []<std::size_t... I>(float value, std::index_sequence<I...>) {
+        return (0 + ... + (value > (nf4_code[I] + nf4_code[I + 1]) / 2));
+    };
+    for_each_index(count, [&](index_t i) {
+        result[i] = static_cast<unsigned char>(
+            number(values[i], std::make_index_sequence<nf4_code.size() - 1>()));
+    });
 }
 
 /// \}
@@ -533,7 +567,7 @@ private:
         auto const* const source = reinterpret_cast<unsigned char const*>(batch);
         unsigned char numbers[batch_elements];
         if (q.scheme_->greatest == 448)
-            return from_f32(data_type::f8_e4m3)(nullptr, source, target, count);
+            return run_fastest<f8_loop>(batch, target, count);
         if (q.scheme_->greatest == 127)
             return run_fastest<round_loop>(batch, target, count, static_cast<unsigned char>(0));
         if (q.scheme_->greatest == 6)
@@ -566,29 +600,26 @@ private:
             multiplies[i] = !is_given(1) && is_finite(factor);
             by[i] = {multiplies[i] ? factor : inverse, -448, 448};
         }
-        auto const cast = from_f32(data_type::f8_e4m3);
         for (index_t row = 0; row < rows; ++row) {
-            alignas(64) float batch[batch_elements];
             float const* const source = first + row * q.columns_;
+            unsigned char* const target = at(source - values.data());
             for (std::size_t i = 0; i < count; ++i) {
                 index_t const column = static_cast<index_t>(i) * square_extent;
                 if (multiplies[i])
-                    run_fastest<multiply_loop>(source + column, batch + column, width(i),
-                                               static_cast<scaling const*>(by + i));
+                    run_fastest<multiply_to_f8_loop>(source + column, target + column, width(i),
+                                                     static_cast<scaling const*>(by + i));
                 else
-                    divide_by_given(source + column, batch + column, width(i), by[i]);
+                    divide_to_f8(source + column, target + column, width(i), by[i]);
             }
-            cast(nullptr, reinterpret_cast<unsigned char const*>(batch), at(source - values.data()),
-                 columns);
         }
         return count;
     }
 
-    /// The same for a scale that may be 0; the sign of zeros is kept.
-    static void divide_by_given(float const* source, float* result, index_t count,
-                                scaling const& by) {
+    /// Divides by a scale that may be 0. Zeros keep their signs.
+    static void divide_to_f8(float const* source, unsigned char* target, index_t count,
+                             scaling const& by) {
         for (index_t i = 0; i < count; ++i)
-            result[i] = source[i] == 0 ? source[i] : by.clamped(source[i] / by.scale);
+            target[i] = small_to_f8(source[i] == 0 ? source[i] : by.clamped(source[i] / by.scale));
     }
 
     void for_each_block(auto const& visit) const {

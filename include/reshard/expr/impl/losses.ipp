@@ -107,15 +107,17 @@ RESHARD_DECL std::optional<chain_step> find_rounding(piece const& p) {
 }
 
 /// Records which source elements a tensor's pieces use; skips a piece that fits no source.
+///
+/// \param last a step of the tensor after its pieces'
 inline void add_usage(vector<source_usage>& usages, source_list const& sources,
-                      expression const& value) {
+                      expression const& value, std::optional<chain_step> const& last = {}) {
     for (std::size_t i = 0; i < value.pieces.size(); ++i) {
         piece const p = value.pieces[i];
         if (p.source == zero_source || find_source_fault(p, sources))
             continue;
         source_usage& used = usages[p.source];
         used.read.push_back(p.source_box());
-        if (auto const rounding = find_rounding(p))
+        if (auto const rounding = last ? last : find_rounding(p))
             used.rounding = rounding;
         else
             used.kept.push_back(p.source_box());
@@ -165,6 +167,9 @@ RESHARD_DECL vector<source_usage> usages_of(mapping const& map) {
         usages.push_back({box_list(source.shape.size()), box_list(source.shape.size()), {}});
     for (mapping_output const& output : map.outputs())
         add_usage(usages, map.sources(), output.value);
+    for (quantised_value const& made : map.quantised())
+        add_usage(usages, map.sources(), made.value,
+                  chain_step{map.sources()[made.first].dtype, chain_step::operation::multiply, 1});
     return usages;
 }
 

@@ -64,8 +64,8 @@ RESHARD_DECL void add_value(mapping& values, mapping const& program, quantised_v
             if (std::ranges::find(values.relations(), related) == values.relations().end())
                 values.relate(related);
         }
-    values.define(made.name, value.dtype == data_type::f32 ? std::move(value)
-                                                           : cast(value, data_type::f32));
+    values.define(made.name,
+                  value.dtype == data_type::f32 ? std::move(value) : cast(value, data_type::f32));
 }
 
 } // namespace reshard::detail

@@ -57,8 +57,8 @@ public:
             make_plan(problem, {holder_set::nobody(), holder_set({0})}, {.shared_sources = true});
         shard_views<tensor_view> target;
         target.add(0, 0, {values.data(), data_type::f32, {std::ssize(values)}, {1}});
-        bound_plan const bound{reads,  problem,           source_.shapes(),
-                               target, &all_conversions(), scales_.get()};
+        bound_plan const bound{reads,        problem, source_.shapes(), target, &all_conversions(),
+                               scales_.get()};
         for (transfer const& t : reads.transfers)
             if (t.source_key == zero_source)
                 run_locally(bound, t);
@@ -89,8 +89,8 @@ public:
         : quantiser_(made.scheme, made.value.shape),
           name_(made.name),
           values_(source, program, made, verify),
-          band_units_(std::max<index_t>(
-              1, band_elements / std::max<index_t>(1, quantiser_.first_element(1)))),
+          band_units_(std::max<index_t>(1, band_elements /
+                                               std::max<index_t>(1, quantiser_.first_element(1)))),
           scales_(static_cast<std::size_t>((quantiser_.units() + band_units_ - 1) / band_units_)) {}
 
     vector<quantised_part> const& parts() const { return quantiser_.parts(); }
@@ -188,8 +188,8 @@ private:
         vector<float> values;
         for (index_t band = 0; band < std::ssize(scales_); ++band) {
             index_t const first = quantiser_.first_element(first_unit(band));
-            values.resize(static_cast<std::size_t>(
-                quantiser_.first_element(first_unit(band + 1)) - first));
+            values.resize(
+                static_cast<std::size_t>(quantiser_.first_element(first_unit(band + 1)) - first));
             values_.read(first, values);
             float const here = largest_of(values);
             most = here > most || here != here ? here : most;
@@ -216,8 +216,7 @@ public:
     quantised_files(checkpoint const& source, mapping const& program, bool verify)
         : below_(source.files()), path_(source.metadata().path.string() + " (quantised)") {
         for (quantised_value const& made : program.quantised())
-            tensors_.push_back(
-                std::make_unique<quantised_tensors>(source, program, made, verify));
+            tensors_.push_back(std::make_unique<quantised_tensors>(source, program, made, verify));
     }
 
     /// Adds the tensors and their file.
@@ -287,8 +286,7 @@ private:
         if (target.empty())
             return;
         std::lock_guard const lock(mutex_);
-        auto const next =
-            std::ranges::upper_bound(places_, position, {}, &tensor_place::begin);
+        auto const next = std::ranges::upper_bound(places_, position, {}, &tensor_place::begin);
         for (auto at = std::prev(next); !target.empty(); ++at) {
             quantised_tensors& from = *tensors_[at->tensor];
             std::uint64_t const end = at->begin + from.bytes_of(at->part);
