@@ -31,15 +31,9 @@ held_shard shard(std::string key, full_matrix const& from, cut_type cut) {
     return {std::move(key), from, cut, world().rank(), world().size()};
 }
 
-full_matrix zeros_like(full_matrix const& wanted) {
-    full_matrix none = wanted;
-    none.elements.assign(none.elements.size(), 0);
-    return none;
-}
-
 std::size_t wrong_after_load(checkpoint const& source, full_matrix const& wanted, cut_type cut,
-                             options const& options) {
-    held_shard result = shard("w", zeros_like(wanted), cut);
+                             options const& options, std::string const& key = "w") {
+    held_shard result = shard(key, zeros_like(wanted), cut);
     state_dict want;
     result.add_to(want);
     load(world(), source, want, options);
@@ -110,6 +104,31 @@ BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_after_a_load_an
                                         call.target, {}) == 0u);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_load_and_a_conversion_quantize_as_the_whole_tensor_is_quantised) {
+    shared_directory const directory;
+    for (std::uint32_t seed = 0; seed < test::trials(24, 12); ++seed)
+        BOOST_TEST_CONTEXT("seed " << seed) {
+            quantize_of_seed const call(seed);
+            held_shard const values = shard("x", call.held, call.source);
+            auto const path = directory / ("q" + std::to_string(seed));
+            save(world(), state_of({&values}), path);
+            auto const source = open_checkpoint(world(), path);
+            auto const converted = directory / ("q" + std::to_string(seed) + "made");
+            convert_options options;
+            options.program = call.made();
+            convert(world(), source, converted, options);
+            auto const made = open_checkpoint(world(), converted);
+            for (std::size_t part = 0; part < call.wanted.size(); ++part) {
+                BOOST_TEST(wrong_after_load(source, call.wanted[part], call.targets[part],
+                                            {.program = call.made()}, call.key(part)) == 0u,
+                           call.scheme << " part " << part);
+                BOOST_TEST(wrong_after_load(made, call.wanted[part], call.targets[part], {},
+                                            call.key(part)) == 0u,
+                           call.scheme << " part " << part);
+            }
+        }
 }
 
 BOOST_AUTO_TEST_CASE(blocks_of_a_configuration_beside_the_files_decide) {

@@ -4,9 +4,12 @@
 #define RESHARD_TEST_SUPPORT_QUANTISED_HPP
 
 #include <reshard/copy/convert.hpp>
+#include <reshard/copy/quantiser.hpp>
 #include <reshard/expr/check.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/expr/permute.hpp>
+#include <reshard/expr/quantize.hpp>
+#include <reshard/expr/reshape.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <algorithm>
@@ -16,7 +19,9 @@
 #include <cstring>
 #include <initializer_list>
 #include <random>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -259,6 +264,106 @@ struct call_of_seed {
         auto const packing = is_packed ? detail::value_packing::pairs : detail::value_packing::none;
         auto const value = detail::dequantized(tensor, packing, wanted.dtype);
         program.define("w", is_transposed ? permute(value, {1, 0}) : value);
+        return program;
+    }
+};
+
+inline full_matrix zeros_like(full_matrix const& wanted) {
+    full_matrix none = wanted;
+    none.elements.assign(none.elements.size(), 0);
+    return none;
+}
+
+/// A scheme, and the extent of which the columns of its matrices are multiples.
+struct scheme_case {
+    std::string_view name;
+    index_t column;
+};
+
+inline constexpr scheme_case scheme_cases[] = {
+    {"fp8_block", 1},    {"fp8_channel", 1}, {"fp8_tensor", 1}, {"int8_channel", 1},
+    {"int4_group", 128}, {"mxfp8", 32},      {"mxfp4", 32},     {"nvfp4", 16},
+    {"nf4", 1},          {"q8_0", 32},       {"q4_0", 32},      {"q5_1", 32},
+};
+
+/// Random numbers of many magnitudes, without infinities and NaN.
+inline full_matrix random_values(random_call& from, data_type dtype, index_vector const& shape) {
+    full_matrix made{dtype, shape, {}};
+    for (index_t i = 0; i < element_count(shape); ++i) {
+        auto const value =
+            static_cast<float>(from.below(2001) - 1000) * (from.below(8) == 0 ? 0x1p-20F : 0x1p-3F);
+        made.elements.push_back(
+            reshard::convert(data_type::f32, dtype, std::bit_cast<std::uint32_t>(value)));
+    }
+    return made;
+}
+
+/// The parts of the whole tensor, quantised at once, as matrices. The tests of the quantiser
+/// compare it with the libraries.
+inline std::vector<full_matrix> quantised_whole(full_matrix const& values,
+                                                detail::quantiser const& by) {
+    std::vector<float> elements;
+    for (std::uint64_t const element : values.elements)
+        elements.push_back(as_float(values.dtype, element));
+    std::vector<std::vector<std::byte>> bytes;
+    std::vector<std::span<std::byte>> spans;
+    for (std::size_t part = 0; part < by.parts().size(); ++part)
+        bytes.emplace_back(by.first_byte(part, by.units()));
+    for (auto& part : bytes)
+        spans.emplace_back(part);
+    by.run(0, elements, detail::largest_of(elements), spans);
+    std::vector<full_matrix> parts;
+    for (std::size_t part = 0; part < bytes.size(); ++part) {
+        detail::quantised_part const& of = by.parts()[part];
+        std::size_t const size = static_cast<std::size_t>(bits(of.dtype)) / 8;
+        index_t const count = element_count(of.shape);
+        full_matrix& made = parts.emplace_back(
+            full_matrix{of.dtype, of.shape.size() == 2 ? of.shape : index_vector{1, count}, {}});
+        for (std::size_t i = 0; i < bytes[part].size() / size; ++i) {
+            std::uint64_t element = 0;
+            std::memcpy(&element, bytes[part].data() + i * size, size);
+            made.elements.push_back(element);
+        }
+    }
+    return parts;
+}
+
+/// The call of a seed that quantizes: the values `x`, and the tensors that its scheme makes.
+struct quantize_of_seed {
+    std::string_view scheme;
+    full_matrix held;
+    bool is_transposed = false;
+    std::vector<full_matrix> wanted; ///< by part
+    cut_type source{};
+    std::vector<cut_type> targets; ///< by part
+
+    explicit quantize_of_seed(std::uint32_t seed) {
+        random_call from{std::mt19937(seed)};
+        scheme_case const& chosen = scheme_cases[seed % std::size(scheme_cases)];
+        scheme = chosen.name;
+        is_transposed = from.below(2) == 1;
+        index_vector const shape{from.below(200) + 1,
+                                 (from.below(300) / chosen.column + 1) * chosen.column};
+        full_matrix const values = random_values(
+            from, from.one_of({data_type::f32, data_type::bf16, data_type::f16}), shape);
+        held = is_transposed ? transposed(values) : values;
+        wanted = quantised_whole(values, detail::quantiser(scheme, shape));
+        source = call_of_seed::a_cut(from);
+        for (std::size_t part = 0; part < wanted.size(); ++part)
+            targets.push_back(call_of_seed::a_cut(from));
+    }
+
+    static std::string key(std::size_t part) { return "w" + std::to_string(part); }
+
+    mapping made() const {
+        mapping program;
+        expression const values = program.source("x", held.shape, held.dtype);
+        auto const parts =
+            program.quantized("w", is_transposed ? permute(values, {1, 0}) : values, scheme);
+        for (std::size_t part = 0; part < parts.size(); ++part)
+            program.define(key(part), parts[part].ndim() == 2
+                                          ? parts[part]
+                                          : reshape(parts[part], wanted[part].shape));
         return program;
     }
 };

@@ -27,7 +27,7 @@ public:
         for (tensor_layout const& tensor : layout.tensors)
             for (std::size_t i = 0; i < layout.shards_of(tensor).size(); ++i)
                 if (layout.shards_of(tensor).holder(i) == static_cast<holder_t>(rank)) {
-                    shards_.push_back(descriptor_of(layout, tensor, i));
+                    shards_.push_back(detail::descriptor_of(layout, tensor, i));
                     elements_.emplace_back(
                         static_cast<std::size_t>(element_count(local_shape(shards_.back()))),
                         untouched);

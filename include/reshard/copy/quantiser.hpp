@@ -63,6 +63,10 @@ public:
     /// own, with the same result, except for parts that are constant.
     index_vector const& block() const { return block_; }
 
+    /// Whether blocks are runs of all elements, which may begin and end within rows. Then the parts
+    /// do not have the axes of the tensor.
+    bool crosses_rows() const;
+
     /// At least 1, also for a tensor without elements.
     index_t units() const { return units_; }
 

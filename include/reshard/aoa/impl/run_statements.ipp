@@ -8,6 +8,7 @@
 #include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/program.hpp>
+#include <reshard/copy/quantiser.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/expr/expression.hpp>
@@ -361,8 +362,11 @@ private:
         });
         vector<expression> results;
         try {
-            results =
-                in_.result.map.quantized(key, operand.tensor, std::get<std::string>(scheme.value));
+            auto const& text = std::get<std::string>(scheme.value);
+            std::string_view const ending = endings_of(text).front();
+            std::string_view base = key;
+            base.remove_suffix(key.ends_with(ending) ? ending.size() : 0);
+            results = in_.result.map.quantized(base, operand.tensor, text);
         } catch (error const& problem) {
             throw statement_error{problem.code(),
                                   words("'", key, "' cannot be quantised: ", problem.what()),

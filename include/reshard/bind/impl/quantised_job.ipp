@@ -6,7 +6,6 @@
 #include <reshard/bind/job_state.hpp>
 #include <reshard/bind/program.hpp>
 #include <reshard/copy/quantiser.hpp>
-#include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/quantize.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
@@ -25,9 +24,9 @@
 #include <utility>
 
 /// \file
-/// A redistribution whose program quantizes. A first job brings each rank the values of the blocks
-/// of which it wants numbers or scales. The rank quantizes them, and a second job moves the results
-/// as it moves source tensors.
+/// A redistribution whose program quantizes. A first job brings each rank an equal share of the
+/// values, in whole blocks. The rank quantizes its share, and a second job moves the results as it
+/// moves source tensors.
 
 namespace reshard::detail {
 
@@ -49,58 +48,37 @@ inline part_axis axis_of_part(quantiser const& by, index_vector const& value,
     return {block, part[axis] / std::max<index_t>(1, (value[axis] + block - 1) / block)};
 }
 
-/// The tensors of one value that a rank makes.
+/// The share of a rank in the tensors of one value.
 class quantised_share {
 public:
-    quantised_share(mapping const& program, quantised_value const& made)
-        : made_(made), whole_(made.scheme, made.value.shape) {
+    /// \param number counts the values, so that ranks take turns with those that cannot be cut
+    quantised_share(mapping const& program, quantised_value const& made, std::size_t number,
+                    int rank, int ranks)
+        : name_(made.name), shape_(made.value.shape), whole_(made.scheme, shape_) {
         for (key_id i = 0; i < made.count; ++i)
             keys_.emplace_back(program.sources().key(made.first + i));
+        region_ = share_of(static_cast<index_t>(number), rank, ranks);
+        by_.emplace(made.scheme, region_.shape);
     }
 
+    std::string const& name() const { return name_; }
     bool needs_maximum() const { return whole_.needs_maximum(); }
-    std::string const& name() const { return made_.name; }
 
-    /// Extends the box of the value for a target shard that this rank wants.
-    void want(mapping_output const& output, box const& region) {
-        for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
-            piece const from = output.value.pieces[i];
-            auto const common = intersect(from.target_box(), region);
-            if (from.source == zero_source || from.source - made_.first >= made_.count || !common)
-                continue;
-            std::size_t const number = from.source - made_.first;
-            cut_to_target(from, *common, [&](piece const& p) { extend(number, p.source_box()); });
-        }
-    }
-
-    /// Adds the shards that this rank needs of the value, and of an equal share of it.
-    void add_values(state_dict& values, int rank, int ranks) {
-        index_vector const& shape = made_.value.shape;
+    /// Adds the share of the value.
+    void add_values(state_dict& values) {
         elements_.resize(static_cast<std::size_t>(element_count(region_)));
         if (!is_empty(region_))
-            values.add({made_.name, data_type::f32, shape, region_}, view_of(elements_, region_));
-        if (!needs_maximum() || shape.empty())
-            return;
-        box share = whole(shape);
-        share.offset[0] = shape[0] * rank / ranks;
-        share.shape[0] = shape[0] * (rank + 1) / ranks - share.offset[0];
-        share_.resize(static_cast<std::size_t>(element_count(share)));
-        if (!is_empty(share))
-            values.add({share_key(), data_type::f32, shape, share}, view_of(share_, share));
+            values.add({name_, data_type::f32, shape_, region_},
+                       tensor_view{elements_.data(), data_type::f32, region_.shape,
+                                   row_major_strides(region_.shape)});
     }
-
-    /// The key under which the first job has the elements for the maximum.
-    std::string share_key() const { return made_.name + " (maximum)"; }
-
-    float largest() const { return largest_of(share_); }
 
     /// Adds the tensors that this rank makes.
     void add_parts(const_state_dict& tensors) {
-        by_.emplace(made_.scheme, region_.shape);
         for (std::size_t part = 0; part < keys_.size(); ++part) {
             quantised_part const& full = whole_.parts()[part];
             box const made = box_of_part(part);
-            auto& bytes = bytes_.emplace_back(
+            auto const& bytes = bytes_.emplace_back(
                 static_cast<std::size_t>(byte_count(element_count(made), full.dtype)));
             if (!is_empty(made))
                 tensors.add({keys_[part], full.dtype, full.shape, made},
@@ -109,6 +87,8 @@ public:
         }
     }
 
+    float largest() const { return largest_of(elements_); }
+
     /// Quantizes the values of the first job.
     ///
     /// \throws error as `quantiser::run`
@@ -116,8 +96,8 @@ public:
         vector<std::span<std::byte>> numbers, constants;
         for (std::size_t part = 0; part < keys_.size(); ++part) {
             bool const is_constant = whole_.parts()[part].is_constant;
-            (is_constant ? numbers : constants).emplace_back();
-            (is_constant ? constants : numbers).emplace_back(bytes_[part]);
+            numbers.push_back(is_constant ? std::span<std::byte>() : bytes_[part]);
+            constants.push_back(is_constant ? bytes_[part] : std::span<std::byte>());
         }
         auto const all = [](vector<std::span<std::byte>> const& bytes) {
             return std::span<std::span<std::byte> const>(bytes.data(), bytes.size());
@@ -127,45 +107,30 @@ public:
     }
 
     index_t bytes() const {
-        std::size_t sum = (elements_.size() + share_.size()) * sizeof(float);
+        std::size_t sum = elements_.size() * sizeof(float);
         for (auto const& part : bytes_)
             sum += part.size();
         return static_cast<index_t>(sum);
     }
 
 private:
-    static tensor_view view_of(vector<float>& elements, box const& region) {
-        return {elements.data(), data_type::f32, region.shape, row_major_strides(region.shape)};
-    }
-
-    /// Whether a part is an array over the axes of the value.
-    bool has_axes(std::size_t part) const {
-        return !whole_.parts()[part].is_constant &&
-               whole_.parts()[part].shape.size() == made_.value.ndim() && !is_flat();
-    }
-
-    /// Whether blocks are runs of all elements, across rows.
-    bool is_flat() const { return whole_.parts()[0].shape.size() != made_.value.ndim(); }
-
-    /// Extends the box of the value by the blocks of a box of a part.
-    void extend(std::size_t part, box const& region) {
-        index_vector const& shape = made_.value.shape;
-        if (whole_.parts()[part].is_constant || is_empty(region))
-            return;
-        box wanted = whole(shape);
-        for (std::size_t axis = 0; axis < shape.size() && has_axes(part); ++axis) {
-            auto const [block, count] =
-                axis_of_part(whole_, shape, whole_.parts()[part].shape, axis);
-            index_t const step = std::lcm(block, std::max<index_t>(1, whole_.block()[axis]));
-            if (whole_.block()[axis] == 0)
+    /// The blocks of this rank: equal shares along the first axis that may be cut, or all on one
+    /// rank.
+    box share_of(index_t number, index_t rank, index_t ranks) const {
+        box share = whole(shape_);
+        for (std::size_t axis = 0; axis < shape_.size() && !whole_.crosses_rows(); ++axis) {
+            index_t const block = whole_.block()[axis];
+            index_t const blocks = block > 0 ? (shape_[axis] + block - 1) / block : 0;
+            if (blocks < 2)
                 continue;
-            index_t const first = region.offset[axis] / count * block / step * step;
-            index_t const end = ((region.end(axis) + count - 1) / count * block + step - 1) / step;
-            wanted.offset[axis] = first;
-            wanted.shape[axis] = std::min(end * step, shape[axis]) - first;
+            share.offset[axis] = blocks * rank / ranks * block;
+            share.shape[axis] =
+                std::min(blocks * (rank + 1) / ranks * block, shape_[axis]) - share.offset[axis];
+            return share;
         }
-        region_ = is_wanted_ ? hull(region_, wanted) : wanted;
-        is_wanted_ = true;
+        if (number % ranks != rank && !shape_.empty())
+            share.shape = index_vector::filled(shape_.size(), 0);
+        return share;
     }
 
     /// The box of a part that this rank makes.
@@ -173,13 +138,14 @@ private:
         quantised_part const& full = whole_.parts()[part];
         if (full.is_constant)
             return whole(full.shape);
-        if (!has_axes(part))
-            return is_empty(region_) ? box{index_vector::filled(full.shape.size(), 0),
-                                           index_vector::filled(full.shape.size(), 0)}
-                                     : whole(full.shape);
+        if (is_empty(region_))
+            return {index_vector::filled(full.shape.size(), 0),
+                    index_vector::filled(full.shape.size(), 0)};
+        if (whole_.crosses_rows())
+            return whole(full.shape);
         box made;
         for (std::size_t axis = 0; axis < full.shape.size(); ++axis) {
-            auto const [block, count] = axis_of_part(whole_, made_.value.shape, full.shape, axis);
+            auto const [block, count] = axis_of_part(whole_, shape_, full.shape, axis);
             index_t const first = region_.offset[axis] / block * count;
             made.offset.push_back(first);
             made.shape.push_back(
@@ -189,15 +155,13 @@ private:
         return made;
     }
 
-    quantised_value const& made_;
+    std::string name_;
+    index_vector shape_; ///< of the value
     quantiser whole_;
-    vector<std::string> keys_; ///< of the parts
-    box region_ = {index_vector::filled(made_.value.ndim(), 0),
-                   index_vector::filled(made_.value.ndim(), 0)};
-    bool is_wanted_ = false;
-    vector<float> elements_; ///< of the value in `region_`
-    vector<float> share_;    ///< of an equal share of the value
-    std::optional<quantiser> by_;
+    vector<std::string> keys_;    ///< of the parts
+    box region_;                  ///< the share of the value
+    std::optional<quantiser> by_; ///< of the share
+    vector<float> elements_;
     vector<vector<std::byte>> bytes_; ///< of the parts
 };
 
@@ -217,17 +181,10 @@ public:
         agree_on(ranks_, [&] {
             if (options.memory)
                 refuse_quantised(program_, "a redistribution in rounds");
-            for (quantised_value const& made : program_.quantised())
-                shares_.emplace_back(program_, made);
-            for (shard_descriptor const& shard : want.tensors.descriptors())
-                if (mapping_output const* const output = program_.find(shard.key))
-                    for (quantised_share& share : shares_)
-                        share.want(*output, shard.region);
-            for (std::size_t i = 0; i < shares_.size(); ++i) {
-                add_value(values, program_, program_.quantised()[i]);
-                if (shares_[i].needs_maximum())
-                    values.define(shares_[i].share_key(), values.find(shares_[i].name())->value);
-                shares_[i].add_values(staged, ranks_.rank(), ranks_.size());
+            for (quantised_value const& made : program_.quantised()) {
+                add_value(values, program_, made);
+                shares_.emplace_back(program_, made, shares_.size(), ranks_.rank(), ranks_.size());
+                shares_.back().add_values(staged);
             }
         });
         reshard::options first = options, rest = options;

@@ -220,7 +220,8 @@ inline constexpr float rounding_summand = 0x1.8p23F;
 [[gnu::always_inline]] inline void pack_loop(unsigned char const* numbers, unsigned char* result,
                                              index_t pairs, bool is_high_first) {
     for_each_index(pairs, [&](index_t i) {
-        unsigned const first = numbers[2 * i], second = numbers[2 * i + 1];
+        unsigned char const* const pair = numbers + 2 * static_cast<std::size_t>(i);
+        unsigned const first = pair[0], second = pair[1];
         result[i] =
             static_cast<unsigned char>(is_high_first ? first << 4 | second : first | second << 4);
     });
@@ -975,6 +976,10 @@ RESHARD_DECL vector<std::string_view> endings_of(std::string_view scheme) {
         if (part.role != part_role::none)
             endings.push_back(part.suffix);
     return endings;
+}
+
+RESHARD_DECL bool quantiser::crosses_rows() const {
+    return scheme_->parts[0].role == part_role::pairs;
 }
 
 RESHARD_DECL bool quantiser::needs_maximum() const {
