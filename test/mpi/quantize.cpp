@@ -40,15 +40,15 @@ BOOST_AUTO_TEST_CASE(every_cut_of_the_numbers_and_scales_is_that_of_the_whole_te
         std::vector<held_shard> results;
         results.reserve(call.wanted.size());
         state_dict want;
-        for (std::size_t part = 0; part < call.wanted.size(); ++part) {
+        for (std::size_t which = 0; which < call.wanted.size(); ++which) {
             results.push_back(
-                shard(call.key(part), zeros_like(call.wanted[part]), call.targets[part]));
+                shard(call.key(which), zeros_like(call.wanted[which]), call.targets[which]));
             results.back().add_to(want);
         }
         redistribute(world, state_of({&have}), want, {.program = call.made()});
-        for (std::size_t part = 0; part < results.size(); ++part)
-            BOOST_TEST(wrong_in(results[part], call.wanted[part]) == 0u,
-                       call.scheme << " part " << part << " seed " << seed);
+        for (std::size_t which = 0; which < results.size(); ++which)
+            BOOST_TEST(wrong_in(results[which], call.wanted[which]) == 0u,
+                       call.scheme << " which " << which << " seed " << seed);
     }
 }
 

@@ -120,13 +120,13 @@ BOOST_AUTO_TEST_CASE(a_load_and_a_conversion_quantize_as_the_whole_tensor_is_qua
             options.program = call.made();
             convert(world(), source, converted, options);
             auto const made = open_checkpoint(world(), converted);
-            for (std::size_t part = 0; part < call.wanted.size(); ++part) {
-                BOOST_TEST(wrong_after_load(source, call.wanted[part], call.targets[part],
-                                            {.program = call.made()}, call.key(part)) == 0u,
-                           call.scheme << " part " << part);
-                BOOST_TEST(wrong_after_load(made, call.wanted[part], call.targets[part], {},
-                                            call.key(part)) == 0u,
-                           call.scheme << " part " << part);
+            for (std::size_t which = 0; which < call.wanted.size(); ++which) {
+                BOOST_TEST(wrong_after_load(source, call.wanted[which], call.targets[which],
+                                            {.program = call.made()}, call.key(which)) == 0u,
+                           call.scheme << " which " << which);
+                BOOST_TEST(wrong_after_load(made, call.wanted[which], call.targets[which], {},
+                                            call.key(which)) == 0u,
+                           call.scheme << " which " << which);
             }
         }
 }

@@ -298,7 +298,7 @@ inline full_matrix random_values(random_call& from, data_type dtype, index_vecto
     return made;
 }
 
-/// The parts of the whole tensor, quantised at once, as matrices. The tests of the quantiser
+/// What the scheme makes of all values at once, as matrices. The tests of the quantiser
 /// compare it with the libraries.
 inline std::vector<full_matrix> quantised_whole(full_matrix const& values,
                                                 detail::quantiser const& by) {
@@ -307,25 +307,25 @@ inline std::vector<full_matrix> quantised_whole(full_matrix const& values,
         elements.push_back(as_float(values.dtype, element));
     std::vector<std::vector<std::byte>> bytes;
     std::vector<std::span<std::byte>> spans;
-    for (std::size_t part = 0; part < by.parts().size(); ++part)
-        bytes.emplace_back(by.first_byte(part, by.units()));
-    for (auto& part : bytes)
-        spans.emplace_back(part);
+    for (std::size_t which = 0; which < by.tensors().size(); ++which)
+        bytes.emplace_back(by.first_byte(which, by.units()));
+    for (auto& which : bytes)
+        spans.emplace_back(which);
     by.run(0, elements, detail::largest_of(elements), spans);
-    std::vector<full_matrix> parts;
-    for (std::size_t part = 0; part < bytes.size(); ++part) {
-        detail::quantised_part const& of = by.parts()[part];
+    std::vector<full_matrix> tensors;
+    for (std::size_t which = 0; which < bytes.size(); ++which) {
+        detail::quantised_tensor const& of = by.tensors()[which];
         std::size_t const size = static_cast<std::size_t>(bits(of.dtype)) / 8;
         index_t const count = element_count(of.shape);
-        full_matrix& made = parts.emplace_back(
+        full_matrix& made = tensors.emplace_back(
             full_matrix{of.dtype, of.shape.size() == 2 ? of.shape : index_vector{1, count}, {}});
-        for (std::size_t i = 0; i < bytes[part].size() / size; ++i) {
+        for (std::size_t i = 0; i < bytes[which].size() / size; ++i) {
             std::uint64_t element = 0;
-            std::memcpy(&element, bytes[part].data() + i * size, size);
+            std::memcpy(&element, bytes[which].data() + i * size, size);
             made.elements.push_back(element);
         }
     }
-    return parts;
+    return tensors;
 }
 
 /// The call of a seed that quantizes: the values `x`, and the tensors that its scheme makes.
@@ -333,9 +333,9 @@ struct quantize_of_seed {
     std::string_view scheme;
     full_matrix held;
     bool is_transposed = false;
-    std::vector<full_matrix> wanted; ///< by part
+    std::vector<full_matrix> wanted; ///< by tensor
     cut_type source{};
-    std::vector<cut_type> targets; ///< by part
+    std::vector<cut_type> targets; ///< by tensor
 
     explicit quantize_of_seed(std::uint32_t seed) {
         random_call from{std::mt19937(seed)};
@@ -349,21 +349,21 @@ struct quantize_of_seed {
         held = is_transposed ? transposed(values) : values;
         wanted = quantised_whole(values, detail::quantiser(scheme, shape));
         source = call_of_seed::a_cut(from);
-        for (std::size_t part = 0; part < wanted.size(); ++part)
+        for (std::size_t which = 0; which < wanted.size(); ++which)
             targets.push_back(call_of_seed::a_cut(from));
     }
 
-    static std::string key(std::size_t part) { return "w" + std::to_string(part); }
+    static std::string key(std::size_t which) { return "w" + std::to_string(which); }
 
     mapping made() const {
         mapping program;
         expression const values = program.source("x", held.shape, held.dtype);
-        auto const parts =
+        auto const tensors =
             program.quantized("w", is_transposed ? permute(values, {1, 0}) : values, scheme);
-        for (std::size_t part = 0; part < parts.size(); ++part)
-            program.define(key(part), parts[part].ndim() == 2
-                                          ? parts[part]
-                                          : reshape(parts[part], wanted[part].shape));
+        for (std::size_t which = 0; which < tensors.size(); ++which)
+            program.define(key(which), tensors[which].ndim() == 2
+                                           ? tensors[which]
+                                           : reshape(tensors[which], wanted[which].shape));
         return program;
     }
 };

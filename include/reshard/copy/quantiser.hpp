@@ -22,7 +22,7 @@ namespace reshard::detail {
 struct quantisation_scheme;
 
 /// A tensor that quantising makes.
-struct quantised_part {
+struct quantised_tensor {
     std::string suffix; ///< its key is the key of the tensor, followed by this
     data_type dtype{};
     index_vector shape;
@@ -41,7 +41,7 @@ RESHARD_DECL vector<std::string_view> endings_of(std::string_view scheme);
 /// Quantises a tensor of one shape by one scheme.
 ///
 /// The elements in row-major order are a sequence of units, each of which is quantised alone. The
-/// bytes of each part are those of the units, one after the other.
+/// bytes of each tensor are those of the units, one after the other.
 ///
 /// \par Source transformers 5.24 (`Fp8Quantize`), compressed-tensors 0.20 (`calculate_qparams` of
 ///             minimum and maximum, `compress`), bitsandbytes 0.50 (`quantize_4bit`), gguf 0.19.
@@ -53,17 +53,17 @@ public:
     quantiser(std::string_view scheme, index_vector shape);
 
     /// The weight first.
-    vector<quantised_part> const& parts() const { return parts_; }
+    vector<quantised_tensor> const& tensors() const { return tensors_; }
 
-    /// Whether a part depends on the largest magnitude of the whole tensor.
+    /// Whether a tensor that it makes depends on the largest magnitude of all elements.
     bool needs_maximum() const;
 
     /// By axis: the extents of boxes that can be quantised alone, 0 for the whole axis. A box whose
     /// bounds are multiples of these, or the tensor's ends, can be quantised as a tensor of its
-    /// own, with the same result, except for parts that are constant.
+    /// own, with the same result, except in constant tensors.
     index_vector const& block() const { return block_; }
 
-    /// Whether blocks are runs of all elements, which may begin and end within rows. Then the parts
+    /// Whether blocks are runs of all elements, which may begin and end within rows. Then the tensors
     /// do not have the axes of the tensor.
     bool crosses_rows() const;
 
@@ -73,18 +73,18 @@ public:
     /// The first element of a unit; `first_element(units())` is the number of elements.
     index_t first_element(index_t unit) const;
 
-    /// The same in the bytes of a part.
-    std::uint64_t first_byte(std::size_t part, index_t unit) const;
+    /// The same in the bytes of a tensor.
+    std::uint64_t first_byte(std::size_t which, index_t unit) const;
 
     /// Quantises consecutive whole units.
     ///
     /// A value beyond the range of given scales becomes the largest number.
     ///
     /// \param values  the elements of these units
-    /// \param maximum the result of `largest_of` for the whole tensor, if a part needs it
-    /// \param bytes   for each part, gets the bytes of these units
-    /// \param given   for each part, empty, or scales to use instead of new ones: bytes of these
-    ///                units, or of a constant part all bytes
+    /// \param maximum the result of `largest_of` for all elements, if `needs_maximum()`
+    /// \param bytes   for each tensor, gets the bytes of these units
+    /// \param given   for each tensor, empty, or scales to use instead of new ones: bytes of these
+    ///                units, or of a constant tensor all bytes
     /// \throws error with errc::unsupported for an infinity or NaN, and for values that need a
     ///         scale beyond the range of its type; with errc::corrupt_file for a given scale that
     ///         is not finite
@@ -104,7 +104,7 @@ private:
     index_t matrix_units_ = 0;  ///< 0: all units but the last have equally many elements
     index_t units_ = 1;
     index_vector block_;
-    vector<quantised_part> parts_;
+    vector<quantised_tensor> tensors_;
 };
 
 /// The largest absolute value; 0 if there are no values. NaN exceeds infinity.

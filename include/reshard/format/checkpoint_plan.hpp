@@ -121,6 +121,8 @@ struct file_choices {
     bool per_rank = false;             ///< as `replicas`, in files that are named after their ranks
     fused_tensors fused = {};          ///< how tensors were fused, for each file's metadata
     vector<saved_object> objects = {}; ///< other values, if the format can hold them
+    /// For GGUF: the schemes of tensors whose bytes are quantised blocks, by key.
+    std::map<std::string, std::string> blocks = {};
 };
 
 /// Plans sharded safetensors files for the layout. Each different shard is written once. If several

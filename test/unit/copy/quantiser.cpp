@@ -48,7 +48,7 @@ struct stored {
 struct golden {
     std::string scheme;
     stored values;
-    std::map<std::string, stored> parts;
+    std::map<std::string, stored> tensors;
 };
 
 /// The records of encoded.bin; make_encoded.py beside it explains them.
@@ -65,7 +65,7 @@ std::vector<golden> goldens() {
             continue;
         }
         stored& tensor =
-            kind == "values" ? tensors[name] : cases.back().parts[name == "-" ? "" : name];
+            kind == "values" ? tensors[name] : cases.back().tensors[name == "-" ? "" : name];
         tensor.dtype = *data_type_from_code(code);
         for (index_t extent; words >> extent;)
             tensor.shape.push_back(extent);
@@ -76,13 +76,13 @@ std::vector<golden> goldens() {
     return cases;
 }
 
-/// Quantises the units from `first` to `end - 1`, with the given bytes of parts, if any.
+/// Quantises the units from `first` to `end - 1`, with the given bytes of tensors, if any.
 byte_lists run(quantiser const& quantiser, std::vector<float> const& values, index_t first,
                index_t end, byte_lists const& given = {}) {
     byte_lists result;
     std::vector<std::span<std::byte>> spans;
-    for (std::size_t part = 0; part < quantiser.parts().size(); ++part)
-        result.emplace_back(quantiser.first_byte(part, end) - quantiser.first_byte(part, first));
+    for (std::size_t which = 0; which < quantiser.tensors().size(); ++which)
+        result.emplace_back(quantiser.first_byte(which, end) - quantiser.first_byte(which, first));
     for (auto& bytes : result)
         spans.emplace_back(bytes);
     std::vector<std::span<std::byte const>> const kept(given.begin(), given.end());
@@ -127,15 +127,15 @@ BOOST_AUTO_TEST_CASE(tensors_have_the_bytes_of_the_real_libraries) {
         ++cases[golden.scheme];
         quantiser const quantiser(golden.scheme, golden.values.shape);
         byte_lists const found = run(quantiser, golden.values.floats());
-        BOOST_TEST(quantiser.parts().size() == golden.parts.size(), golden.scheme);
+        BOOST_TEST(quantiser.tensors().size() == golden.tensors.size(), golden.scheme);
         for (std::size_t i = 0; i < found.size(); ++i) {
-            quantised_part const& part = quantiser.parts()[i];
-            std::string const name = golden.scheme + " '" + part.suffix + "'";
-            auto const match = golden.parts.find(part.suffix);
-            BOOST_REQUIRE_MESSAGE(match != golden.parts.end(), name);
+            quantised_tensor const& which = quantiser.tensors()[i];
+            std::string const name = golden.scheme + " '" + which.suffix + "'";
+            auto const match = golden.tensors.find(which.suffix);
+            BOOST_REQUIRE_MESSAGE(match != golden.tensors.end(), name);
             stored const& wanted = match->second;
-            BOOST_TEST((part.dtype == wanted.dtype), name);
-            BOOST_TEST(to_string(part.shape) == to_string(wanted.shape), name);
+            BOOST_TEST((which.dtype == wanted.dtype), name);
+            BOOST_TEST(to_string(which.shape) == to_string(wanted.shape), name);
             BOOST_REQUIRE_MESSAGE(found[i].size() == wanted.bytes.size(), name);
             std::size_t different = 0;
             for (std::size_t k = 0; k < found[i].size(); ++k)
@@ -159,9 +159,9 @@ BOOST_AUTO_TEST_CASE(units_are_quantised_alone) {
                 for (index_t unit = 0; unit < quantiser.units(); unit += step) {
                     byte_lists const some =
                         run(quantiser, values, unit, std::min(unit + step, quantiser.units()));
-                    for (std::size_t part = 0; part < some.size(); ++part)
-                        joined[part].insert(joined[part].end(), some[part].begin(),
-                                            some[part].end());
+                    for (std::size_t which = 0; which < some.size(); ++which)
+                        joined[which].insert(joined[which].end(), some[which].begin(),
+                                             some[which].end());
                 }
                 BOOST_TEST((joined == whole), scheme << ' ' << to_string(shape));
             }
@@ -193,12 +193,12 @@ BOOST_AUTO_TEST_CASE(boxes_of_whole_blocks_are_quantised_alone) {
                         .push_back(values[static_cast<std::size_t>(i)]);
                 auto const found = std::pair(run(quantiser(scheme, before), first),
                                              run(quantiser(scheme, after), second));
-                for (std::size_t part = 0; part < wanted.size(); ++part) {
-                    if (whole.parts()[part].is_constant)
+                for (std::size_t which = 0; which < wanted.size(); ++which) {
+                    if (whole.tensors()[which].is_constant)
                         continue;
-                    std::vector<std::byte> joined = found.first[part], sorted = wanted[part];
-                    joined.insert(joined.end(), found.second[part].begin(),
-                                  found.second[part].end());
+                    std::vector<std::byte> joined = found.first[which], sorted = wanted[which];
+                    joined.insert(joined.end(), found.second[which].begin(),
+                                  found.second[which].end());
                     std::ranges::sort(joined);
                     std::ranges::sort(sorted);
                     BOOST_TEST((joined == sorted),
@@ -222,8 +222,8 @@ BOOST_AUTO_TEST_CASE(given_scales_are_used) {
             byte_lists given = wanted;
             given[0].clear();
             byte_lists const found = run(quantiser, smaller, 0, quantiser.units(), given);
-            for (std::size_t part = 1; part < found.size(); ++part)
-                BOOST_TEST((found[part] == wanted[part]), scheme << ' ' << to_string(shape));
+            for (std::size_t which = 1; which < found.size(); ++which)
+                BOOST_TEST((found[which] == wanted[which]), scheme << ' ' << to_string(shape));
             BOOST_TEST((run(quantiser, values, 0, quantiser.units(), given)[0] == wanted[0]),
                        scheme << ' ' << to_string(shape));
         }
@@ -240,8 +240,8 @@ BOOST_AUTO_TEST_CASE(an_infinity_or_a_nan_is_refused_with_its_index) {
             values[201] = special;
             byte_lists bytes;
             std::vector<std::span<std::byte>> spans;
-            for (std::size_t part = 0; part < quantiser.parts().size(); ++part)
-                bytes.emplace_back(quantiser.first_byte(part, quantiser.units()));
+            for (std::size_t which = 0; which < quantiser.tensors().size(); ++which)
+                bytes.emplace_back(quantiser.first_byte(which, quantiser.units()));
             for (auto& list : bytes)
                 spans.emplace_back(list);
             std::string const state = special != special ? "NaN" : "infinite";

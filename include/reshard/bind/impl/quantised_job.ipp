@@ -30,22 +30,22 @@
 
 namespace reshard::detail {
 
-/// How an axis of a part corresponds to an axis of the value: each `block` elements of the value
-/// belong to `count` elements of the part.
-struct part_axis {
+/// How an axis of a tensor corresponds to an axis of the value: each `block` elements of the value
+/// belong to `count` elements of the tensor.
+struct axis_blocks {
     index_t block = 1;
     index_t count = 1;
 };
 
-/// \pre the part has the axes of the value
-inline part_axis axis_of_part(quantiser const& by, index_vector const& value,
-                              index_vector const& part, std::size_t axis) {
-    if (part[axis] == value[axis])
+/// \pre the tensor has the axes of the value
+inline axis_blocks blocks_along(quantiser const& by, index_vector const& value,
+                                index_vector const& which, std::size_t axis) {
+    if (which[axis] == value[axis])
         return {};
     index_t const block = by.block()[axis];
     if (block == 0)
-        return {std::max<index_t>(1, value[axis]), part[axis]};
-    return {block, part[axis] / std::max<index_t>(1, (value[axis] + block - 1) / block)};
+        return {std::max<index_t>(1, value[axis]), which[axis]};
+    return {block, which[axis] / std::max<index_t>(1, (value[axis] + block - 1) / block)};
 }
 
 /// The share of a rank in the tensors of one value.
@@ -74,14 +74,14 @@ public:
     }
 
     /// Adds the tensors that this rank makes.
-    void add_parts(const_state_dict& tensors) {
-        for (std::size_t part = 0; part < keys_.size(); ++part) {
-            quantised_part const& full = whole_.parts()[part];
-            box const made = box_of_part(part);
+    void add_made(const_state_dict& tensors) {
+        for (std::size_t which = 0; which < keys_.size(); ++which) {
+            quantised_tensor const& full = whole_.tensors()[which];
+            box const made = box_made(which);
             auto const& bytes = bytes_.emplace_back(
                 static_cast<std::size_t>(byte_count(element_count(made), full.dtype)));
             if (!is_empty(made))
-                tensors.add({keys_[part], full.dtype, full.shape, made},
+                tensors.add({keys_[which], full.dtype, full.shape, made},
                             const_tensor_view{bytes.data(), full.dtype, made.shape,
                                               row_major_strides(made.shape)});
         }
@@ -94,10 +94,10 @@ public:
     /// \throws error as `quantiser::run`
     void run(float maximum) {
         vector<std::span<std::byte>> numbers, constants;
-        for (std::size_t part = 0; part < keys_.size(); ++part) {
-            bool const is_constant = whole_.parts()[part].is_constant;
-            numbers.push_back(is_constant ? std::span<std::byte>() : bytes_[part]);
-            constants.push_back(is_constant ? bytes_[part] : std::span<std::byte>());
+        for (std::size_t which = 0; which < keys_.size(); ++which) {
+            bool const is_constant = whole_.tensors()[which].is_constant;
+            numbers.push_back(is_constant ? std::span<std::byte>() : bytes_[which]);
+            constants.push_back(is_constant ? bytes_[which] : std::span<std::byte>());
         }
         auto const all = [](vector<std::span<std::byte>> const& bytes) {
             return std::span<std::span<std::byte> const>(bytes.data(), bytes.size());
@@ -108,8 +108,8 @@ public:
 
     index_t bytes() const {
         std::size_t sum = elements_.size() * sizeof(float);
-        for (auto const& part : bytes_)
-            sum += part.size();
+        for (auto const& which : bytes_)
+            sum += which.size();
         return static_cast<index_t>(sum);
     }
 
@@ -133,9 +133,9 @@ private:
         return share;
     }
 
-    /// The box of a part that this rank makes.
-    box box_of_part(std::size_t part) const {
-        quantised_part const& full = whole_.parts()[part];
+    /// The box of a tensor that this rank makes.
+    box box_made(std::size_t which) const {
+        quantised_tensor const& full = whole_.tensors()[which];
         if (full.is_constant)
             return whole(full.shape);
         if (is_empty(region_))
@@ -145,7 +145,7 @@ private:
             return whole(full.shape);
         box made;
         for (std::size_t axis = 0; axis < full.shape.size(); ++axis) {
-            auto const [block, count] = axis_of_part(whole_, shape_, full.shape, axis);
+            auto const [block, count] = blocks_along(whole_, shape_, full.shape, axis);
             index_t const first = region_.offset[axis] / block * count;
             made.offset.push_back(first);
             made.shape.push_back(
@@ -158,11 +158,11 @@ private:
     std::string name_;
     index_vector shape_; ///< of the value
     quantiser whole_;
-    vector<std::string> keys_;    ///< of the parts
+    vector<std::string> keys_;    ///< of the tensors
     box region_;                  ///< the share of the value
     std::optional<quantiser> by_; ///< of the share
     vector<float> elements_;
-    vector<vector<std::byte>> bytes_; ///< of the parts
+    vector<vector<std::byte>> bytes_; ///< of the tensors
 };
 
 /// A job that quantizes.
@@ -195,7 +195,7 @@ public:
         first_ = prepare(have, staged, first);
         agree_on(ranks_, [&] {
             for (quantised_share& share : shares_)
-                share.add_parts(have.tensors);
+                share.add_made(have.tensors);
             have.layout.reset(); // it lacks the new tensors
         });
         mapping moved = program_;

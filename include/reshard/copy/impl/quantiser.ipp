@@ -40,8 +40,8 @@
 
 namespace reshard::detail {
 
-/// What a part has.
-enum class part_role : std::uint8_t {
+/// What a tensor that quantising makes has.
+enum class tensor_role : std::uint8_t {
     none,
     numbers,     ///< the weight, in as many bytes a row as its numbers need
     pairs,       ///< the weight, in one column of pairs
@@ -52,10 +52,10 @@ enum class part_role : std::uint8_t {
     description, ///< the state of bitsandbytes in JSON
 };
 
-struct scheme_part {
+struct scheme_tensor {
     std::string_view suffix{};
     data_type dtype{};
-    part_role role = part_role::none;
+    tensor_role role = tensor_role::none;
 };
 
 struct quantiser_run;
@@ -71,7 +71,7 @@ struct quantisation_scheme {
     float least, greatest; ///< the range of the numbers
     float divisor;         ///< of the maximum: the quotient is the scale
     int exponent;          ///< of `greatest`
-    scheme_part parts[4];
+    scheme_tensor tensors[4];
 };
 
 /// The block of `fp8_block`, along rows and columns.
@@ -278,10 +278,10 @@ struct quantiser_run {
     index_t first_element = q.first_element(first_unit);
 
     void all() {
-        BOOST_ASSERT(bytes.size() == q.parts_.size());
-        for (std::size_t part = 1; part < bytes.size(); ++part)
-            if (q.parts_[part].is_constant && !bytes[part].empty())
-                store_constant(part);
+        BOOST_ASSERT(bytes.size() == q.tensors_.size());
+        for (std::size_t which = 1; which < bytes.size(); ++which)
+            if (q.tensors_[which].is_constant && !bytes[which].empty())
+                store_constant(which);
         (this->*q.scheme_->quantise)();
     }
 
@@ -461,10 +461,10 @@ private:
 
     /// The number of scales of these units.
     std::size_t scales() const {
-        return bytes[1].size() / static_cast<std::size_t>(bits(q.parts_[1].dtype) / 8);
+        return bytes[1].size() / static_cast<std::size_t>(bits(q.tensors_[1].dtype) / 8);
     }
 
-    bool is_given(std::size_t part) const { return part < given.size() && !given[part].empty(); }
+    bool is_given(std::size_t which) const { return which < given.size() && !given[which].empty(); }
 
     unsigned char* at(index_t byte) const {
         return reinterpret_cast<unsigned char*>(bytes[0].data()) + byte;
@@ -485,19 +485,19 @@ private:
     }
 
     /// A scale in f32: a new one, or the given one.
-    float stored_real(std::size_t part, std::size_t i, float chosen) const {
+    float stored_real(std::size_t which, std::size_t i, float chosen) const {
         std::size_t const first = i * sizeof chosen;
-        if (is_given(part)) {
-            std::memcpy(&chosen, given[part].data() + first, sizeof chosen);
-            check_given(part, chosen);
+        if (is_given(which)) {
+            std::memcpy(&chosen, given[which].data() + first, sizeof chosen);
+            check_given(which, chosen);
         }
-        std::memcpy(bytes[part].data() + first, &chosen, sizeof chosen);
+        std::memcpy(bytes[which].data() + first, &chosen, sizeof chosen);
         return chosen;
     }
 
-    void check_given(std::size_t part, float scale) const {
+    void check_given(std::size_t which, float scale) const {
         if (!is_finite(scale))
-            fail(errc::corrupt_file, "a scale in '", q.parts_[part].suffix, "' is ", text(scale),
+            fail(errc::corrupt_file, "a scale in '", q.tensors_[which].suffix, "' is ", text(scale),
                  "; nothing can be quantised with it");
     }
 
@@ -510,17 +510,17 @@ private:
     }
 
     /// The scale of the tensor: of fp8_tensor, or of the scales of nvfp4.
-    float whole_scale(std::size_t part) const {
+    float whole_scale(std::size_t which) const {
         float scale = 0;
-        if (is_given(part)) {
-            std::memcpy(&scale, given[part].data(), sizeof scale);
-            check_given(part, scale);
+        if (is_given(which)) {
+            std::memcpy(&scale, given[which].data(), sizeof scale);
+            check_given(which, scale);
             return scale;
         }
         if (!is_finite(maximum))
             fail(errc::unsupported, "the largest magnitude of the tensor is ", text(maximum),
                  "; it cannot be quantised");
-        if (part == 1)
+        if (which == 1)
             return quotient_of(maximum);
         scale = quotient(448 * 6, std::max(maximum, std::numeric_limits<float>::min()));
         return is_finite(scale) ? scale : 1;
@@ -528,7 +528,7 @@ private:
 
     /// Stores scale `i`. Returns the number by which the values are divided.
     float divisor(std::size_t i, float largest) const {
-        data_type const dtype = q.parts_[1].dtype;
+        data_type const dtype = q.tensors_[1].dtype;
         float divisor = 0;
         if (q.scheme_->run < 0) {
             divisor = whole_scale(1);
@@ -651,15 +651,15 @@ private:
             std::max(static_cast<int>(std::floor(logarithm)) + 127 - q.scheme_->exponent, 0));
     }
 
-    void store_constant(std::size_t part) const {
+    void store_constant(std::size_t which) const {
         auto const store = [&](auto const& list) {
-            BOOST_ASSERT(bytes[part].size() == list.size() * sizeof *list.data());
-            std::memcpy(bytes[part].data(), list.data(), bytes[part].size());
+            BOOST_ASSERT(bytes[which].size() == list.size() * sizeof *list.data());
+            std::memcpy(bytes[which].data(), list.data(), bytes[which].size());
         };
-        switch (q.scheme_->parts[part].role) {
-        case part_role::whole_scale: return store(std::array{whole_scale(part)});
-        case part_role::extents: return store(std::span(q.shape_.begin(), q.shape_.size()));
-        case part_role::code: return store(nf4_code);
+        switch (q.scheme_->tensors[which].role) {
+        case tensor_role::whole_scale: return store(std::array{whole_scale(which)});
+        case tensor_role::extents: return store(std::span(q.shape_.begin(), q.shape_.size()));
+        case tensor_role::code: return store(nf4_code);
         default: return store(nf4_description(q.shape_));
         }
     }
@@ -677,8 +677,8 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      448,
      448,
      8,
-     {{"", data_type::f8_e4m3, part_role::numbers},
-      {"_scale_inv", data_type::f32, part_role::scales}}},
+     {{"", data_type::f8_e4m3, tensor_role::numbers},
+      {"_scale_inv", data_type::f32, tensor_role::scales}}},
     {"fp8_channel",
      &quantiser_run::quotients,
      0,
@@ -690,7 +690,8 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      448,
      448,
      8,
-     {{"", data_type::f8_e4m3, part_role::numbers}, {"_scale", data_type::f32, part_role::scales}}},
+     {{"", data_type::f8_e4m3, tensor_role::numbers},
+      {"_scale", data_type::f32, tensor_role::scales}}},
     {"fp8_tensor",
      &quantiser_run::quotients,
      -1,
@@ -702,8 +703,8 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      448,
      448,
      8,
-     {{"", data_type::f8_e4m3, part_role::numbers},
-      {"_scale", data_type::f32, part_role::whole_scale}}},
+     {{"", data_type::f8_e4m3, tensor_role::numbers},
+      {"_scale", data_type::f32, tensor_role::whole_scale}}},
     {"int8_channel",
      &quantiser_run::quotients,
      0,
@@ -715,7 +716,7 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      127,
      127.5F,
      7,
-     {{"", data_type::i8, part_role::numbers}, {"_scale", data_type::f32, part_role::scales}}},
+     {{"", data_type::i8, tensor_role::numbers}, {"_scale", data_type::f32, tensor_role::scales}}},
     {"int4_group",
      &quantiser_run::quotients,
      128,
@@ -727,9 +728,9 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      7,
      7.5F,
      3,
-     {{"_packed", data_type::i32, part_role::numbers},
-      {"_scale", data_type::f32, part_role::scales},
-      {"_shape", data_type::i64, part_role::extents}}},
+     {{"_packed", data_type::i32, tensor_role::numbers},
+      {"_scale", data_type::f32, tensor_role::scales},
+      {"_shape", data_type::i64, tensor_role::extents}}},
     {"mxfp8",
      &quantiser_run::quotients,
      32,
@@ -741,7 +742,8 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      448,
      448,
      8,
-     {{"", data_type::f8_e4m3, part_role::numbers}, {"_scale", data_type::u8, part_role::scales}}},
+     {{"", data_type::f8_e4m3, tensor_role::numbers},
+      {"_scale", data_type::u8, tensor_role::scales}}},
     {"mxfp4",
      &quantiser_run::quotients,
      32,
@@ -753,8 +755,8 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      6,
      6,
      2,
-     {{"_packed", data_type::u8, part_role::numbers},
-      {"_scale", data_type::u8, part_role::scales}}},
+     {{"_packed", data_type::u8, tensor_role::numbers},
+      {"_scale", data_type::u8, tensor_role::scales}}},
     {"nvfp4",
      &quantiser_run::quotients,
      16,
@@ -766,9 +768,9 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      6,
      6,
      2,
-     {{"_packed", data_type::u8, part_role::numbers},
-      {"_scale", data_type::f8_e4m3, part_role::scales},
-      {"_global_scale", data_type::f32, part_role::whole_scale}}},
+     {{"_packed", data_type::u8, tensor_role::numbers},
+      {"_scale", data_type::f8_e4m3, tensor_role::scales},
+      {"_global_scale", data_type::f32, tensor_role::whole_scale}}},
     {"nf4",
      &quantiser_run::nf4,
      64,
@@ -780,10 +782,10 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      1,
      1,
      0,
-     {{"", data_type::u8, part_role::pairs},
-      {".absmax", data_type::f32, part_role::scales},
-      {".quant_map", data_type::f32, part_role::code},
-      {".quant_state.bitsandbytes__nf4", data_type::u8, part_role::description}}},
+     {{"", data_type::u8, tensor_role::pairs},
+      {".absmax", data_type::f32, tensor_role::scales},
+      {".quant_map", data_type::f32, tensor_role::code},
+      {".quant_state.bitsandbytes__nf4", data_type::u8, tensor_role::description}}},
     {"q8_0",
      &quantiser_run::q8,
      32,
@@ -795,7 +797,7 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      127,
      127,
      7,
-     {{"", data_type::u8, part_role::numbers}}},
+     {{"", data_type::u8, tensor_role::numbers}}},
     {"q4_0",
      &quantiser_run::q4_or_q5,
      32,
@@ -807,7 +809,7 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      15,
      -8,
      3,
-     {{"", data_type::u8, part_role::numbers}}},
+     {{"", data_type::u8, tensor_role::numbers}}},
     {"q4_1",
      &quantiser_run::q4_or_q5,
      32,
@@ -819,7 +821,7 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      15,
      15,
      3,
-     {{"", data_type::u8, part_role::numbers}}},
+     {{"", data_type::u8, tensor_role::numbers}}},
     {"q5_0",
      &quantiser_run::q4_or_q5,
      32,
@@ -831,7 +833,7 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      31,
      -16,
      4,
-     {{"", data_type::u8, part_role::numbers}}},
+     {{"", data_type::u8, tensor_role::numbers}}},
     {"q5_1",
      &quantiser_run::q4_or_q5,
      32,
@@ -843,7 +845,7 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      31,
      31,
      4,
-     {{"", data_type::u8, part_role::numbers}}},
+     {{"", data_type::u8, tensor_role::numbers}}},
     {"gguf_mxfp4",
      &quantiser_run::gguf_mxfp4,
      32,
@@ -855,7 +857,7 @@ inline constexpr quantisation_scheme all_quantisation_schemes[] = {
      12,
      12,
      2,
-     {{"", data_type::u8, part_role::numbers}}},
+     {{"", data_type::u8, tensor_role::numbers}}},
 };
 
 RESHARD_DECL std::string quantisation_schemes() {
@@ -890,20 +892,20 @@ constexpr index_t divided_up(index_t extent, index_t by) {
     return extent / by + (extent % by != 0);
 }
 
-/// The shape of a part with that role.
-inline index_vector part_shape(quantisation_scheme const& scheme, scheme_part const& part,
-                               index_vector shape) {
+/// The shape of a tensor with that role.
+inline index_vector shape_of_tensor(quantisation_scheme const& scheme, scheme_tensor const& which,
+                                    index_vector shape) {
     std::size_t const ndim = shape.size();
-    switch (part.role) {
-    case part_role::numbers:
+    switch (which.role) {
+    case tensor_role::numbers:
         if (scheme.row_multiple > 1)
             shape[ndim - 1] =
                 shape[ndim - 1] / scheme.row_multiple *
-                (scheme.bytes_of_32 * scheme.row_multiple * 8 / 32 / bits(part.dtype));
+                (scheme.bytes_of_32 * scheme.row_multiple * 8 / 32 / bits(which.dtype));
         return shape;
-    case part_role::pairs: return {divided_up(element_count(shape), 2), 1};
-    case part_role::scales:
-        if (scheme.parts[0].role == part_role::pairs)
+    case tensor_role::pairs: return {divided_up(element_count(shape), 2), 1};
+    case tensor_role::scales:
+        if (scheme.tensors[0].role == tensor_role::pairs)
             return {divided_up(element_count(shape), scheme.run)};
         if (scheme.quantise == &quantiser_run::squares)
             shape[ndim - 2] = divided_up(shape[ndim - 2], square_extent);
@@ -912,9 +914,9 @@ inline index_vector part_shape(quantisation_scheme const& scheme, scheme_part co
                           : scheme.run == 0 ? 1
                                             : shape[ndim - 1] / scheme.run;
         return shape;
-    case part_role::extents: return {static_cast<index_t>(ndim)};
-    case part_role::code: return {std::ssize(nf4_code)};
-    case part_role::description: return {std::ssize(nf4_description(shape))};
+    case tensor_role::extents: return {static_cast<index_t>(ndim)};
+    case tensor_role::code: return {std::ssize(nf4_code)};
+    case tensor_role::description: return {std::ssize(nf4_description(shape))};
     default: return {1};
     }
 }
@@ -958,33 +960,34 @@ RESHARD_DECL quantiser::quantiser(std::string_view name, index_vector shape)
     } else {
         unit_elements_ = scheme_->run < 0 ? unit_of_shared_scale : scheme_->run;
         units_ = divided_up(elements_, unit_elements_);
-        if (scheme_->parts[0].role == part_role::pairs)
+        if (scheme_->tensors[0].role == tensor_role::pairs)
             block_ = block_of_flat_runs(shape, scheme_->run);
         else if (scheme_->run > 0)
             block_[ndim - 1] = scheme_->run;
     }
     units_ = std::max(units_, index_t{1});
-    for (scheme_part const& part : scheme_->parts)
-        if (part.role != part_role::none)
-            parts_.push_back({std::string(part.suffix), part.dtype,
-                              part_shape(*scheme_, part, shape), part.role > part_role::scales});
+    for (scheme_tensor const& which : scheme_->tensors)
+        if (which.role != tensor_role::none)
+            tensors_.push_back({std::string(which.suffix), which.dtype,
+                                shape_of_tensor(*scheme_, which, shape),
+                                which.role > tensor_role::scales});
 }
 
 RESHARD_DECL vector<std::string_view> endings_of(std::string_view scheme) {
     vector<std::string_view> endings;
-    for (scheme_part const& part : quantisation_scheme_of(scheme).parts)
-        if (part.role != part_role::none)
-            endings.push_back(part.suffix);
+    for (scheme_tensor const& which : quantisation_scheme_of(scheme).tensors)
+        if (which.role != tensor_role::none)
+            endings.push_back(which.suffix);
     return endings;
 }
 
 RESHARD_DECL bool quantiser::crosses_rows() const {
-    return scheme_->parts[0].role == part_role::pairs;
+    return scheme_->tensors[0].role == tensor_role::pairs;
 }
 
 RESHARD_DECL bool quantiser::needs_maximum() const {
-    return std::ranges::any_of(scheme_->parts, [](scheme_part const& part) {
-        return part.role == part_role::whole_scale;
+    return std::ranges::any_of(scheme_->tensors, [](scheme_tensor const& which) {
+        return which.role == tensor_role::whole_scale;
     });
 }
 
@@ -997,14 +1000,14 @@ RESHARD_DECL index_t quantiser::first_element(index_t unit) const {
     return (unit / matrix_units_ * rows_ + unit % matrix_units_ * square_extent) * columns_;
 }
 
-RESHARD_DECL std::uint64_t quantiser::first_byte(std::size_t part, index_t unit) const {
-    quantised_part const& of = parts_[part];
+RESHARD_DECL std::uint64_t quantiser::first_byte(std::size_t which, index_t unit) const {
+    quantised_tensor const& of = tensors_[which];
     if (unit == units_ || (of.is_constant && unit > 0))
         return static_cast<std::uint64_t>(element_count(of.shape)) *
                static_cast<std::uint64_t>(bits(of.dtype) / 8);
     if (of.is_constant)
         return 0;
-    if (part == 0)
+    if (which == 0)
         return static_cast<std::uint64_t>(first_element(unit) / 16 * scheme_->bytes_of_32 / 2 +
                                           first_element(unit) % 16 * scheme_->bytes_of_32 / 32);
     index_t const scales = matrix_units_ > 0 ? divided_up(columns_, square_extent) : 1;

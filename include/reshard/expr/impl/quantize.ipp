@@ -27,11 +27,11 @@ RESHARD_DECL vector<expression> mapping::quantized(std::string_view key, express
              ", and only values of float16, bfloat16, float32 and float64 are quantised",
              detail::may_be_quantised(value.dtype) ? "; dequantize it first" : "");
     vector<std::string> keys;
-    for (detail::quantised_part const& part : quantiser.parts())
-        keys.push_back(detail::words(key, part.suffix, " (", scheme, ')'));
+    for (detail::quantised_tensor const& which : quantiser.tensors())
+        keys.push_back(detail::words(key, which.suffix, " (", scheme, ')'));
     vector<detail::mapping_source> tensors;
     for (std::size_t i = 0; i < keys.size(); ++i)
-        tensors.push_back({keys[i], quantiser.parts()[i].shape, quantiser.parts()[i].dtype});
+        tensors.push_back({keys[i], quantiser.tensors()[i].shape, quantiser.tensors()[i].dtype});
     return add_quantised(key, scheme, value, tensors);
 }
 
@@ -46,13 +46,13 @@ RESHARD_DECL void add_value(mapping& values, mapping const& program, quantised_v
     std::set<std::string, std::less<>> used;
     expression value{made.value.shape, made.value.dtype, piece_list(made.value.ndim())};
     for (std::size_t i = 0; i < made.value.pieces.size(); ++i) {
-        piece part = made.value.pieces[i];
-        if (part.source != zero_source) {
-            mapping_source const tensor = program.sources()[part.source];
+        piece which = made.value.pieces[i];
+        if (which.source != zero_source) {
+            mapping_source const tensor = program.sources()[which.source];
             used.emplace(tensor.key);
-            part.source = add_source(tensor);
+            which.source = add_source(tensor);
         }
-        value.pieces.push_back(part);
+        value.pieces.push_back(which);
     }
     // The factors of scales come after the scales.
     for (relation const& related : program.relations())

@@ -45,7 +45,7 @@ RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store co
                                                    std::filesystem::path const& directory);
 
 /// One file, whose header has the values in `choices.objects`. `general.file_type` is corrected if
-/// it does not describe the tensors.
+/// it does not describe the tensors. Bytes of `choices.blocks` are tensors of a quantised type.
 ///
 /// \throws error with errc::unsupported for a data type that GGUF does not have, and for values in
 ///         another form

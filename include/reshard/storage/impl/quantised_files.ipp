@@ -93,21 +93,21 @@ public:
                                                std::max<index_t>(1, quantiser_.first_element(1)))),
           scales_(static_cast<std::size_t>((quantiser_.units() + band_units_ - 1) / band_units_)) {}
 
-    vector<quantised_part> const& parts() const { return quantiser_.parts(); }
+    vector<quantised_tensor> const& tensors() const { return quantiser_.tensors(); }
 
-    std::uint64_t bytes_of(std::size_t part) const {
-        return quantiser_.first_byte(part, quantiser_.units());
+    std::uint64_t bytes_of(std::size_t which) const {
+        return quantiser_.first_byte(which, quantiser_.units());
     }
 
-    /// Fills `target` with the bytes of a part from `position` on.
+    /// Fills `target` with the bytes of a tensor from `position` on.
     ///
-    /// \pre the part has them
-    void read(std::size_t part, std::uint64_t position, std::span<std::byte> target) {
-        for (index_t band = band_at(part, position); !target.empty(); ++band) {
-            std::uint64_t const begin = begin_of(part, band), end = begin_of(part, band + 1);
+    /// \pre the tensor has them
+    void read(std::size_t which, std::uint64_t position, std::span<std::byte> target) {
+        for (index_t band = band_at(which, position); !target.empty(); ++band) {
+            std::uint64_t const begin = begin_of(which, band), end = begin_of(which, band + 1);
             if (begin == end)
                 continue;
-            std::span<std::byte const> const bytes = bytes_in(part, band);
+            std::span<std::byte const> const bytes = bytes_in(which, band);
             std::size_t const count = std::min<std::size_t>(target.size(), end - position);
             std::memcpy(target.data(), bytes.data() + (position - begin), count);
             target = target.subspan(count);
@@ -132,29 +132,29 @@ private:
         return std::min(band * band_units_, quantiser_.units());
     }
 
-    std::uint64_t begin_of(std::size_t part, index_t band) const {
-        return quantiser_.first_byte(part, first_unit(band));
+    std::uint64_t begin_of(std::size_t which, index_t band) const {
+        return quantiser_.first_byte(which, first_unit(band));
     }
 
-    /// The band that has a byte of a part.
-    index_t band_at(std::size_t part, std::uint64_t position) const {
+    /// The band that has a byte of a tensor.
+    index_t band_at(std::size_t which, std::uint64_t position) const {
         index_t first = 0, last = std::ssize(scales_);
         while (last - first > 1) {
             index_t const middle = first + (last - first) / 2;
-            (begin_of(part, middle) <= position ? first : last) = middle;
+            (begin_of(which, middle) <= position ? first : last) = middle;
         }
         return first;
     }
 
-    std::span<std::byte const> bytes_in(std::size_t part, index_t band) {
+    std::span<std::byte const> bytes_in(std::size_t which, index_t band) {
         vector<vector<std::byte>>& scales = scales_[static_cast<std::size_t>(band)];
-        if (part > 0 && !scales.empty())
-            return scales[part - 1];
+        if (which > 0 && !scales.empty())
+            return scales[which - 1];
         if (band_ != band)
             compute(band);
-        if (part == 0)
+        if (which == 0)
             return numbers_;
-        return scales[part - 1];
+        return scales[which - 1];
     }
 
     void compute(index_t band) {
@@ -165,13 +165,13 @@ private:
         float const maximum = quantiser_.needs_maximum() ? largest() : 0.0F;
         values_.read(first, elements_);
         vector<vector<std::byte>>& scales = scales_[static_cast<std::size_t>(band)];
-        scales.resize(parts().size() - 1);
+        scales.resize(tensors().size() - 1);
         vector<std::span<std::byte>> bytes;
-        for (std::size_t part = 0; part < parts().size(); ++part) {
-            vector<std::byte>& made = part == 0 ? numbers_ : scales[part - 1];
-            made.resize(begin_of(part, band + 1) - begin_of(part, band));
+        for (std::size_t which = 0; which < tensors().size(); ++which) {
+            vector<std::byte>& made = which == 0 ? numbers_ : scales[which - 1];
+            made.resize(begin_of(which, band + 1) - begin_of(which, band));
             bytes.push_back(made);
-            bytes_kept_ += part == 0 ? 0 : made.size();
+            bytes_kept_ += which == 0 ? 0 : made.size();
         }
         at_path("'" + name_ + "'", [&] {
             quantiser_.run(unit, elements_, maximum,
@@ -204,8 +204,9 @@ private:
     vector<float> elements_;
     index_t band_ = -1; ///< of `numbers_`
     vector<std::byte> numbers_;
-    vector<vector<vector<std::byte>>> scales_; ///< by band and part; empty if they are not computed
-    std::size_t bytes_kept_ = 0;               ///< in `scales_`
+    vector<vector<vector<std::byte>>>
+        scales_;                 ///< by band and tensor; empty if they are not computed
+    std::size_t bytes_kept_ = 0; ///< in `scales_`
     std::optional<float> largest_;
 };
 
@@ -224,12 +225,12 @@ public:
         auto const number = static_cast<holder_t>(metadata.files.size());
         std::uint64_t end = 0;
         for (std::size_t i = 0; i < tensors_.size(); ++i)
-            for (std::size_t part = 0; part < tensors_[i]->parts().size(); ++part) {
+            for (std::size_t which = 0; which < tensors_[i]->tensors().size(); ++which) {
                 mapping_source const from =
-                    program.sources()[program.quantised()[i].first + static_cast<key_id>(part)];
+                    program.sources()[program.quantised()[i].first + static_cast<key_id>(which)];
                 std::uint64_t const begin = end;
-                end += tensors_[i]->bytes_of(part);
-                places_.push_back({begin, i, part});
+                end += tensors_[i]->bytes_of(which);
+                places_.push_back({begin, i, which});
                 checkpoint_tensor added{std::string(from.key), from.dtype, from.shape, {}};
                 added.shards.push_back({number, whole(from.shape), std::nullopt, begin, end});
                 metadata.tensors.push_back(std::move(added));
@@ -259,7 +260,7 @@ private:
     struct tensor_place {
         std::uint64_t begin = 0;
         std::size_t tensor = 0;
-        std::size_t part = 0;
+        std::size_t which = 0;
     };
 
     class quantised_file final : public file {
@@ -289,11 +290,11 @@ private:
         auto const next = std::ranges::upper_bound(places_, position, {}, &tensor_place::begin);
         for (auto at = std::prev(next); !target.empty(); ++at) {
             quantised_tensors& from = *tensors_[at->tensor];
-            std::uint64_t const end = at->begin + from.bytes_of(at->part);
+            std::uint64_t const end = at->begin + from.bytes_of(at->which);
             std::size_t const count =
                 static_cast<std::size_t>(std::min<std::uint64_t>(target.size(), end - position));
             std::size_t const before = from.bytes_kept();
-            from.read(at->part, position - at->begin, target.first(count));
+            from.read(at->which, position - at->begin, target.first(count));
             trim(from, from.bytes_kept() - before);
             target = target.subspan(count);
             position += count;

@@ -277,6 +277,23 @@ inline void check_layout_wanted(std::optional<layout> const& wanted, write_optio
              "then has the form huggingface), or write sharded_safetensors");
 }
 
+/// The outputs that are a whole tensor of quantised blocks with their scales, and their schemes.
+inline std::map<std::string, std::string> blocks_of(mapping const& program) {
+    std::map<std::string, std::string> blocks;
+    std::map<key_id, std::string_view> schemes;
+    for (quantised_value const& made : program.quantised())
+        if (made.count == 1)
+            schemes.emplace(made.first, made.scheme);
+    if (schemes.empty())
+        return blocks;
+    for (mapping_output const& output : program.outputs())
+        if (output.value.pieces.size() == 1)
+            if (auto const made = schemes.find(output.value.pieces.source(0));
+                made != schemes.end() && output.value == program.source(made->first))
+                blocks.emplace(output.key, made->second);
+    return blocks;
+}
+
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& names,
@@ -299,7 +316,8 @@ RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<lay
         .replicas = options.replicas,
         .per_rank = options.per_rank || options.this_layout_only,
         .fused = fused_of(program, wanted),
-        .objects = std::move(objects)};
+        .objects = std::move(objects),
+        .blocks = blocks_of(program)};
     check_layout_wanted(wanted, options);
     if (format && format->plan)
         return other_files_for(program, wanted, options, *format, choices);

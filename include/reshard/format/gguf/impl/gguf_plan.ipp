@@ -197,10 +197,34 @@ inline data_type nearest_gguf_type(data_type dtype) {
     return is_floating(dtype) ? data_type::f32 : data_type::i64;
 }
 
+/// The quantised type of a tensor whose bytes are blocks; std::nullopt for other tensors.
+inline std::optional<gguf_type> block_type_of(file_shard const& shard,
+                                              file_choices const& choices) {
+    auto const scheme = choices.blocks.find(shard.key);
+    if (scheme == choices.blocks.end())
+        return std::nullopt;
+    std::string name = scheme->second.substr(scheme->second.starts_with("gguf_") ? 5 : 0);
+    for (char& letter : name)
+        letter = letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+    auto const match = std::ranges::find(gguf_types, std::string_view(name), &gguf_type::name);
+    return match == std::end(gguf_types) ? std::nullopt : std::optional(*match);
+}
+
+/// The extents of a tensor, of which a file with blocks has the bytes.
+inline index_vector gguf_shape_of(file_shard const& shard, file_choices const& choices) {
+    index_vector shape = shard.region.shape;
+    if (auto const type = block_type_of(shard, choices))
+        shape[shape.size() - 1] =
+            shape[shape.size() - 1] / type->block.bytes * type->block.elements;
+    return shape;
+}
+
 /// The number of a data type in a file.
 ///
 /// \throws error with errc::unsupported for a data type that GGUF does not have
-inline std::uint32_t gguf_number_of(file_shard const& shard) {
+inline std::uint32_t gguf_number_of(file_shard const& shard, file_choices const& choices) {
+    if (auto const type = block_type_of(shard, choices))
+        return type->number;
     for (gguf_type const& type : gguf_types)
         if (type.dtype == shard.dtype)
             return type.number;
@@ -217,8 +241,15 @@ inline std::uint32_t gguf_number_of(file_shard const& shard) {
 /// The number by which `general.file_type` says that most elements have this type.
 ///
 /// \par Source the enumeration `llama_ftype` of llama.cpp
-inline std::optional<std::uint32_t> file_type_of(data_type dtype) {
-    switch (dtype) {
+inline std::optional<std::uint32_t> file_type_of(file_shard const& shard,
+                                                 file_choices const& choices) {
+    constexpr std::pair<std::string_view, std::uint32_t> types[] = {
+        {"Q4_0", 2}, {"Q4_1", 3}, {"Q8_0", 7}, {"Q5_0", 8}, {"Q5_1", 9}, {"MXFP4", 38}};
+    if (auto const type = block_type_of(shard, choices))
+        for (auto const& [name, number] : types)
+            if (name == type->name)
+                return number;
+    switch (shard.dtype) {
     case data_type::f32: return 0;
     case data_type::f16: return 1;
     case data_type::bf16: return 32;
@@ -228,19 +259,21 @@ inline std::optional<std::uint32_t> file_type_of(data_type dtype) {
 
 /// The file types that describe the tensors: 0 only if no matrix has another type. Most elements
 /// have the first one.
-inline vector<std::uint32_t> file_types_of(vector<file_shard> const& shards) {
-    std::map<std::uint32_t, std::uint64_t> bytes;
+inline vector<std::uint32_t> file_types_of(vector<file_shard> const& shards,
+                                           file_choices const& choices) {
+    std::map<std::uint32_t, index_t> elements;
     for (file_shard const& shard : shards)
-        if (auto const type = file_type_of(shard.dtype); type && shard.region.shape.size() > 1)
-            bytes[*type] += bytes_of(shard) / (static_cast<std::uint64_t>(bits(shard.dtype)) / 8);
-    if (bytes.empty())
+        if (auto const type = file_type_of(shard, choices); type && shard.region.shape.size() > 1)
+            elements[*type] += element_count(gguf_shape_of(shard, choices));
+    if (elements.empty())
         return {0};
     vector<std::uint32_t> types;
-    if (bytes.size() > 1)
-        bytes.erase(0);
-    auto const most = std::ranges::max_element(bytes, {}, [](auto const& e) { return e.second; });
+    if (elements.size() > 1)
+        elements.erase(0);
+    auto const most =
+        std::ranges::max_element(elements, {}, [](auto const& e) { return e.second; });
     types.push_back(most->first);
-    for (auto const& [type, count] : bytes)
+    for (auto const& [type, count] : elements)
         if (type != types.front())
             types.push_back(type);
     return types;
@@ -248,8 +281,9 @@ inline vector<std::uint32_t> file_types_of(vector<file_shard> const& shards) {
 
 /// The values of the header. `general.file_type` is corrected if it does not describe the tensors.
 inline vector<saved_object> header_values(vector<file_shard> const& shards,
+                                          file_choices const& choices,
                                           vector<saved_object> objects) {
-    auto const types = file_types_of(shards);
+    auto const types = file_types_of(shards, choices);
     for (saved_object& object : objects) {
         if (!is_gguf_value(object))
             fail(errc::unsupported, "'", object.key,
@@ -274,7 +308,7 @@ inline std::uint64_t alignment_in(vector<saved_object> const& objects) {
 /// The values and the list of tensors at the beginning of a file.
 ///
 /// \param offsets the positions of the tensors in the data
-inline std::string gguf_header(vector<file_shard> const& shards,
+inline std::string gguf_header(vector<file_shard> const& shards, file_choices const& choices,
                                vector<saved_object> const& objects,
                                vector<std::uint64_t> const& offsets) {
     std::string out = "GGUF";
@@ -286,12 +320,12 @@ inline std::string gguf_header(vector<file_shard> const& shards,
         out += object.archive;
     }
     for (std::size_t i = 0; i < shards.size(); ++i) {
-        index_vector const shape = shards[i].region.shape;
+        index_vector const shape = gguf_shape_of(shards[i], choices);
         put_text(out, shards[i].key);
         put_number(out, shape.size(), 4);
         for (std::size_t axis = shape.size(); axis-- > 0;)
             put_number(out, static_cast<std::uint64_t>(shape[axis]), 8);
-        put_number(out, gguf_number_of(shards[i]), 4);
+        put_number(out, gguf_number_of(shards[i], choices), 4);
         put_number(out, offsets[i], 8);
     }
     return out;
@@ -299,7 +333,7 @@ inline std::string gguf_header(vector<file_shard> const& shards,
 
 RESHARD_DECL checkpoint_plan plan_gguf(layout const& target, file_choices const& choices) {
     auto const shards = shards_of_one(target, choices);
-    auto const objects = header_values(shards, objects_beside(target, choices));
+    auto const objects = header_values(shards, choices, objects_beside(target, choices));
     std::uint64_t const alignment = alignment_in(objects);
     auto const aligned = [&](std::uint64_t index) {
         return (index + alignment - 1) / alignment * alignment;
@@ -307,7 +341,7 @@ RESHARD_DECL checkpoint_plan plan_gguf(layout const& target, file_choices const&
     vector<std::uint64_t> offsets{0};
     for (file_shard const& shard : shards)
         offsets.push_back(aligned(offsets.back() + bytes_of(shard)));
-    std::string header = gguf_header(shards, objects, offsets);
+    std::string header = gguf_header(shards, choices, objects, offsets);
     std::uint64_t const data = aligned(header.size());
     header.resize(static_cast<std::size_t>(data));
     vector<placed_text> texts{{0, std::move(header)}};
