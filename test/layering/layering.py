@@ -78,7 +78,7 @@ LONGEST_HEADER_CHAIN = 12
 
 # The most that there may be: headers, and public names in each namespace. What a later change adds
 # is added here in the same change; what is moved or deleted is taken off.
-MOST_HEADERS = 327
+MOST_HEADERS = 324
 MOST_NAMES = {"reshard": 180, "reshard::aoa": 80, "reshard::model": 86, "reshard::typed": 80}
 # The namespaces whose public names this page lists.
 NAMES_PAGE = "doc/architecture.md"

@@ -9,6 +9,7 @@
 #include <reshard/format/dcp/impl/dcp.ipp>
 #include <reshard/format/dcp/impl/dcp_items.ipp>
 #include <reshard/format/dcp/impl/dcp_plan.ipp>
+#include <reshard/format/dcp/impl/torch_dist.ipp>
 #include <reshard/format/gguf/impl/gguf.ipp>
 #include <reshard/format/gguf/impl/gguf_blocks.ipp>
 #include <reshard/format/gguf/impl/gguf_model.ipp>
@@ -53,7 +54,6 @@
 #include <reshard/format/impl/tensor_union.ipp>
 #include <reshard/format/impl/tie_flags.ipp>
 #include <reshard/format/impl/written_formats.ipp>
-#include <reshard/format/megatron/impl/torch_dist.ipp>
 #include <reshard/format/names/impl/master_weights.ipp>
 #include <reshard/format/names/impl/numbered_names.ipp>
 #include <reshard/format/names/impl/variable_names.ipp>

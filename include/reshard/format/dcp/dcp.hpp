@@ -19,7 +19,8 @@
 #include <string_view>
 
 /// \file
-/// The native format of torch.distributed.checkpoint: `.metadata` and `__0_0.distcp`.
+/// The native format of torch.distributed.checkpoint: `.metadata` and `__0_0.distcp`. `torch_dist`
+/// of Megatron-Core adds the common state.
 
 namespace reshard::detail {
 
@@ -65,12 +66,35 @@ RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,
 /// \par Source torch.distributed.checkpoint, `FileSystemWriter`; its classes exist since torch 2.3
 RESHARD_DECL checkpoint_plan plan_dcp(layout const& target, file_choices const& choices);
 
+/// The file that says how the other files were written.
+inline constexpr std::string_view megatron_metadata_name = "metadata.json";
+
+/// The file of the common state of all ranks.
+inline constexpr std::string_view megatron_common_name = "common.pt";
+
+/// Opens the checkpoint of a `metadata.json` of Megatron-Core. Its tensors and objects include the
+/// values of `common.pt`, which older versions write.
+///
+/// \throws error with errc::unsupported for another backend, or another version of the backend; see
+///         also `open_dcp`, `open_torch_file`
+/// \par Source megatron.core.dist_checkpointing of Megatron-Core 0.16; the tool compares the
+///             checksums in `integrity.json`, this function does not
+RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const> files,
+                                               std::filesystem::path const& metadata);
+
+/// The files of `plan_dcp`, and the files that Megatron-Core adds: `metadata.json`, and `common.pt`
+/// with the common objects of all ranks.
+///
+/// \throws error as `plan_dcp`
+RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices);
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/format/dcp/impl/dcp.ipp>
 #include <reshard/format/dcp/impl/dcp_items.ipp>
 #include <reshard/format/dcp/impl/dcp_plan.ipp>
+#include <reshard/format/dcp/impl/torch_dist.ipp>
 #endif
 
 #endif

@@ -18,7 +18,6 @@
 #include <reshard/format/impl/packed_tensors.ipp>
 #include <reshard/format/impl/quantisation.ipp>
 #include <reshard/format/impl/rank_files.ipp>
-#include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/save_record.hpp>

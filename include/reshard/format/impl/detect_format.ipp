@@ -8,13 +8,11 @@
 #include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/impl/found_files.ipp>
-#include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/format/paddle/paddle.hpp>
 #include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/save_record.hpp>
-#include <reshard/format/torch/deepspeed.hpp>
 #include <reshard/format/torch/torch_save.hpp>
 #include <reshard/os/file_store.hpp>
 

@@ -9,7 +9,6 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/gguf/gguf.hpp>
-#include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/paddle/paddle.hpp>
 #include <reshard/format/paddle/unified.hpp>

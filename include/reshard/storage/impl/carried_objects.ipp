@@ -6,8 +6,8 @@
 #include <reshard/core/vector.hpp>
 #include <reshard/storage/convert.hpp>
 
+#include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/gguf/gguf.hpp>
-#include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 #include <reshard/format/torch/torch_save.hpp>

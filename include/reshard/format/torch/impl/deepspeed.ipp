@@ -4,7 +4,7 @@
 #define RESHARD_FORMAT_TORCH_IMPL_DEEPSPEED_IPP
 
 #include <reshard/core/vector.hpp>
-#include <reshard/format/torch/deepspeed.hpp>
+#include <reshard/format/torch/torch_save.hpp>
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/pickle/named_values.hpp>

@@ -1,13 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_FORMAT_MEGATRON_IMPL_TORCH_DIST_IPP
-#define RESHARD_FORMAT_MEGATRON_IMPL_TORCH_DIST_IPP
+#ifndef RESHARD_FORMAT_DCP_IMPL_TORCH_DIST_IPP
+#define RESHARD_FORMAT_DCP_IMPL_TORCH_DIST_IPP
 
 #include <reshard/core/vector.hpp>
-#include <reshard/format/megatron/torch_dist.hpp>
+#include <reshard/format/dcp/dcp.hpp>
 
 #include <reshard/core/error.hpp>
-#include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/json_document.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/text_file.hpp>
