@@ -285,6 +285,9 @@ public:
         return needs_ ? std::optional(std::move(keeps_)) : std::nullopt;
     }
 
+    /// On weights that `{quantize SCHEME}` leaves out; may be empty.
+    std::string const& note() const { return note_; }
+
     std::string fill(std::string_view text) {
         for (std::string_view const part : parts_of(text, "\n")) {
             std::string const line = switched(part);
@@ -304,7 +307,7 @@ private:
         flush();
         constexpr std::string_view if_mark = "{if ", each_mark = "{each ", needs_mark = "{needs ",
                                    keeps_mark = "{keeps ", switch_mark = "{switch ",
-                                   refuses_mark = "{refuses ";
+                                   refuses_mark = "{refuses ", quantize_mark = "{quantize ";
         if (line.ends_with('\r'))
             line.remove_suffix(1);
         repeats_ = {std::string()};
@@ -316,6 +319,9 @@ private:
                             "tensors that hold all layers or experts");
         if (line == "{dequantize}")
             return add_made(dequantized(source_, casts_), "quantised tensors");
+        if (line.starts_with(quantize_mark) && line.ends_with('}'))
+            return add_quantized(std::string(
+                line.substr(quantize_mark.size(), line.size() - quantize_mark.size() - 1)));
         bool const has_arrow = line.find(" -> ") != line.npos;
         bool const is_known =
             line == "{end}" || line.starts_with(if_mark) || line.starts_with(keeps_mark) ||
@@ -328,7 +334,7 @@ private:
                  "' is not a mark; the marks are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, "
                  "{refuses TEXT, TEXT}, {if KEY, KEY}, {each NAME of KEY without KEY}, {end}, "
                  "{switch NAME: OLD -> NEW}, "
-                 "{stack}, {unstack} and {dequantize}, each on a separate line");
+                 "{stack}, {unstack}, {dequantize} and {quantize SCHEME}, each on a separate line");
         line.remove_suffix(1);
         if (line.starts_with(if_mark))
             begin_if(filled(line.substr(if_mark.size()), {}, values_));
@@ -387,13 +393,29 @@ private:
     }
 
     /// Adds statements that are made from the source's tensors.
-    void add_made(std::string const& statements, char const* of_what) {
+    void add_made(std::string const& statements, std::string const& of_what) {
         if (is_backwards_)
             fail(errc::usage, program_,
                  ": cannot run in reverse; use the program for the other direction");
         if (statements.find("->") == statements.npos)
             fail(errc::unknown_key, program_, ": the source has no ", of_what);
         result_ += statements;
+    }
+
+    void add_quantized(std::string const& scheme) {
+        quantised_weights made;
+        detail::at_path(program_, [&] { made = quantized(source_, scheme); });
+        std::string const misfits =
+            made.misfits.empty()
+                ? ""
+                : "these weights stay as they are: " + listed(made.misfits) + "; " + made.problem;
+        add_made(made.text,
+                 misfits.empty()
+                     ? "weights to quantise, which are floating matrices in layers, such as "
+                       "'model.layers.0.mlp.up_proj.weight'; a quantised model is dequantized "
+                       "first (--program @dequantize)"
+                     : "weights whose shapes fit the scheme; " + misfits);
+        note_ += misfits;
     }
 
     void begin_if(std::string const& keys) {
@@ -467,7 +489,7 @@ private:
     std::size_t most_names_;
     catalog const& source_;
     program_values& values_;
-    std::string result_, block_, name_;
+    std::string result_, block_, name_, note_;
     reshard::vector<std::string> keeps_, refused_;
     bool needs_ = false;                                            ///< the text has `{needs ...}`
     reshard::vector<std::pair<std::string, std::string>> switches_; ///< old and new texts
@@ -501,8 +523,12 @@ program_source read_program_text(job_files const& files, catalog const& source) 
     gap_filler filler(files, source, values);
     std::string filled_text = filler.fill(text);
     values.check_used();
-    return {
-        .text = std::move(filled_text), .note = values.note(), .keeps = std::move(filler).keeps()};
+    std::string note = values.note();
+    if (!filler.note().empty())
+        note += (note.empty() ? "" : "; ") + filler.note();
+    return {.text = std::move(filled_text),
+            .note = std::move(note),
+            .keeps = std::move(filler).keeps()};
 }
 
 bool runs_backwards(job_files const& files) {

@@ -29,7 +29,8 @@
 ///   Then tensors that no statement names are refused as well, except:
 /// - `{keeps PATTERN, PATTERN}`: tensors that stay unchanged.
 /// - `{refuses TEXT, TEXT}`: refuses a source for which a statement has one of these texts.
-/// - `{stack}`, `{unstack}`, `{dequantize}`: the statements of stacked_tensors.hpp.
+/// - `{stack}`, `{unstack}`, `{dequantize}`, `{quantize SCHEME}`: the statements of
+///   stacked_tensors.hpp.
 
 namespace tool {
 

@@ -2,9 +2,11 @@
 
 #include "stacked_tensors.hpp"
 
+#include <reshard/copy/quantiser.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/expr/check.hpp>
 #include <reshard/layout/key_pattern.hpp>
+#include <reshard/storage/aliases.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -234,6 +236,35 @@ bool has_equal_layers(reshard::vector<named_shape> const& tensors) {
     });
 }
 
+/// The parts of a key between dots.
+reshard::vector<std::string_view> split_key(std::string_view key) {
+    reshard::vector<std::string_view> segments;
+    for (std::size_t dot = key.find('.'); dot != key.npos; dot = key.find('.')) {
+        segments.push_back(key.substr(0, dot));
+        key.remove_prefix(dot + 1);
+    }
+    segments.push_back(key);
+    return segments;
+}
+
+/// Whether a key is that of a linear layer that quantisers convert: `model.layers.0.q_proj.weight`,
+/// but not `model.layers.0.mlp.gate.weight`, which is a router.
+bool is_linear_weight(std::string const& key, bool converts_experts) {
+    auto const segments = split_key(key);
+    if (segments.size() < 2 || segments.back() != "weight" || detail::is_word_embedding(key) ||
+        detail::is_output_layer(key))
+        return false;
+    std::string_view const module = segments[segments.size() - 2];
+    auto const is_number = [](std::string_view segment) {
+        return !segment.empty() && std::ranges::all_of(segment, is_digit);
+    };
+    auto const has = [&](std::string_view word) { return key.find(word) != key.npos; };
+    return std::ranges::any_of(segments, is_number) && module != "gate" &&
+           !module.ends_with("_gate") && !has("router") && !has("embed") && !has("norm") &&
+           !has("lm_head") && !has("shared_head.") &&
+           (converts_experts || std::ranges::find(segments, "experts") == segments.end());
+}
+
 reshard::vector<named_shape> shapes_of(catalog const& source) {
     reshard::vector<named_shape> tensors;
     for (catalog_entry const& entry : source)
@@ -281,6 +312,38 @@ std::string dequantized(catalog const& source, reshard::vector<std::string> cons
                 (has_experts ? ", permute=\"[0, 2, 1]\"\n" : "\n");
     }
     return text;
+}
+
+quantised_weights quantized(catalog const& source, std::string const& scheme) {
+    // transformers 5.24 does not read the experts of the others, or reads them without a scale.
+    constexpr std::string_view with_experts[] = {"fp8_block", "fp8_channel", "fp8_tensor",
+                                                 "int4_group", "mxfp4"};
+    bool const converts_experts = std::ranges::find(with_experts, scheme) != std::end(with_experts);
+    // GPT-2 has [in, out] in its layers, and a class for them that quantisers do not convert.
+    bool const has_conv1d = std::ranges::any_of(source, [](catalog_entry const& entry) {
+        return entry.key.ends_with(".c_fc.weight") && entry.shape.size() == 2 &&
+               entry.shape[0] < entry.shape[1];
+    });
+    quantised_weights made;
+    detail::endings_of(scheme); // refuses an unknown scheme
+    for (catalog_entry const& entry : source) {
+        bool const is_float = entry.dtype == data_type::f16 || entry.dtype == data_type::bf16 ||
+                              entry.dtype == data_type::f32 || entry.dtype == data_type::f64;
+        if (!is_float || entry.shape.size() != 2 ||
+            !is_linear_weight(entry.key, converts_experts) ||
+            (has_conv1d && entry.key.find(".c_") != std::string::npos))
+            continue;
+        try {
+            static_cast<void>(detail::quantiser(scheme, entry.shape));
+            made.text +=
+                quoted(entry.key) + " -> " + quoted(entry.key) + ", quantize=\"" + scheme + "\"\n";
+        } catch (error const& problem) {
+            if (made.problem.empty())
+                made.problem = problem.what();
+            made.misfits.push_back(entry.key);
+        }
+    }
+    return made;
 }
 
 std::string unstacked(catalog const& source, std::size_t most_names) {

@@ -35,6 +35,20 @@ std::string unstacked(reshard::catalog const& source, std::size_t most_names);
 /// \throws error with errc::unsupported for schemes that are not supported
 std::string dequantized(reshard::catalog const& source, reshard::vector<std::string> const& casts);
 
+/// Statements that quantise weights, and the weights that they leave out.
+struct quantised_weights {
+    std::string text;
+    reshard::vector<std::string> misfits; ///< keys of weights whose shapes do not fit the scheme
+    std::string problem;                  ///< of the first one; empty if all fit
+};
+
+/// Statements that quantise the weights that the quantisers of transformers convert: floating
+/// matrices `NAME.weight` in layers. Embeddings, output layers and routers are left out, and experts
+/// by schemes for which transformers does not read experts.
+///
+/// \throws error with errc::usage for an unknown scheme
+quantised_weights quantized(reshard::catalog const& source, std::string const& scheme);
+
 /// Statements that stack tensors as Megatron-Core does: experts always, and layers if all layers
 /// have the same tensors.
 ///

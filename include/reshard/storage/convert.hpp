@@ -151,7 +151,8 @@ struct tied_names {
 /// Decides which names become aliases. In a Hugging Face directory each name is a tensor, except
 /// for the output layer and the word embeddings of a model whose `config.json` has the flag
 /// `tie_word_embeddings`. The flag is corrected. If the program dequantizes all tensors, the
-/// description of their quantisation is removed. Nothing else in the file changes.
+/// description of their quantisation is removed; if the program quantises linear layers by one
+/// scheme, it is written. Nothing else in the file changes.
 ///
 /// \par Source for names without tensors, Hugging Face transformers reads only this flag; it reads
 ///             no tensor of a tied output layer

@@ -9,7 +9,9 @@
 #include <reshard/expr/expression.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/format/written_formats.hpp>
 #include <reshard/storage/aliases.hpp>
+#include <reshard/storage/impl/quantisation_config.ipp>
 
 #include <algorithm>
 #include <filesystem>
@@ -26,12 +28,18 @@ inline bool writes_huggingface(convert_options const& options) {
            (options.writing.format.empty() || options.writing.format == "huggingface");
 }
 
+inline bool writes_one_file(write_options const& options) {
+    return options.single_file ||
+           (!options.format.empty() && written_format_of(options.format).is_file());
+}
+
 /// The text of the `config.json` that is copied; std::nullopt if none is copied.
 inline std::optional<std::string> carried_config(checkpoint const& source,
                                                  convert_options const& options) {
     std::filesystem::path const path = source.metadata().path / hf_config_name;
     std::error_code ignored;
-    if (!options.carry || !std::filesystem::is_regular_file(path, ignored))
+    if (!options.carry || writes_one_file(options.writing) ||
+        !std::filesystem::is_regular_file(path, ignored))
         return std::nullopt;
     return read_text_file(path);
 }
@@ -215,6 +223,49 @@ inline std::string quantised_output(checkpoint const& source, mapping const& pro
     return {};
 }
 
+/// A file that describes quantised values, too.
+inline constexpr std::string_view quant_config_name = "hf_quant_config.json";
+
+inline bool has_quant_config(checkpoint const& source) {
+    std::error_code ignored;
+    return std::filesystem::exists(source.metadata().path / quant_config_name, ignored);
+}
+
+/// Describes the quantisation that a program makes, in the `config.json`.
+inline void describe_quantisation(tied_names& names, checkpoint const& source,
+                                  mapping const& program, convert_options const& options) {
+    auto text = names.config ? names.config : carried_config(source, options);
+    if (!text || text->find('}') == text->npos)
+        return;
+    constexpr std::string_view member = "quantization_config";
+    quantised_modules modules = find_quantised_modules(program);
+    if (modules.scheme.empty())
+        return;
+    if (std::string const key = quantised_output(source, program);
+        modules.problem.empty() && !key.empty())
+        modules.problem = words("'", key, "' is still quantised as in the source");
+    if (!modules.problem.empty()) {
+        names.notes.push_back(words(hf_config_name, " does not describe the quantisation: ",
+                                    modules.problem, "; correct it by hand"));
+        return;
+    }
+    bool is_replaced = false;
+    for (std::string_view const name : {member, std::string_view("compression_config")})
+        if (auto without = without_members(*text, name)) {
+            text = std::move(without);
+            is_replaced = true;
+        }
+    names.config = with_member(*std::move(text), member, quantisation_config(modules));
+    names.notes.push_back(words(
+        hf_config_name, ": ", member, is_replaced ? " is replaced: it describes " : " describes ",
+        counted(modules.quantised.size(), "module"), " of scheme '", modules.scheme, "'"));
+    if (has_quant_config(source)) {
+        names.outdated.emplace_back(quant_config_name);
+        names.notes.push_back(words(quant_config_name, " is not copied, because it describes the "
+                                                       "source"));
+    }
+}
+
 /// Removes the description of quantised values from the `config.json` of a model that is
 /// dequantized.
 inline void describe_values(tied_names& names, checkpoint const& source, mapping const& program,
@@ -235,11 +286,8 @@ inline void describe_values(tied_names& names, checkpoint const& source, mapping
         if (auto changed = text ? without_members(*text, name) : std::nullopt;
             changed && note(words(hf_config_name, ": ", name), " is removed"))
             names.config = text = std::move(changed);
-    std::error_code ignored;
-    if (std::string const file = "hf_quant_config.json";
-        std::filesystem::exists(source.metadata().path / file, ignored) &&
-        note(file, " is not copied"))
-        names.outdated.push_back(file);
+    if (has_quant_config(source) && note(quant_config_name, " is not copied"))
+        names.outdated.emplace_back(quant_config_name);
 }
 
 /// The names of tensors in files, and the `config.json` that says which layers are tied.
@@ -277,7 +325,10 @@ inline tied_names tie_layers(checkpoint const& source, mapping const& program,
 RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& program,
                                   convert_options const& options) {
     tied_names names = tie_layers(source, program, options);
-    describe_values(names, source, program, options);
+    if (!program.quantised().empty())
+        describe_quantisation(names, source, program, options);
+    else
+        describe_values(names, source, program, options);
     return names;
 }
 
