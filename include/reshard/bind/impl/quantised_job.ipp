@@ -32,13 +32,13 @@ namespace reshard::detail {
 
 /// How an axis of a tensor corresponds to an axis of the value: each `block` elements of the value
 /// belong to `count` elements of the tensor.
-struct axis_blocks {
+struct block_counts {
     index_t block = 1;
     index_t count = 1;
 };
 
 /// \pre the tensor has the axes of the value
-inline axis_blocks blocks_along(quantiser const& by, index_vector const& value,
+inline block_counts blocks_along(quantiser const& by, index_vector const& value,
                                 index_vector const& which, std::size_t axis) {
     if (which[axis] == value[axis])
         return {};
