@@ -403,13 +403,13 @@ private:
     }
 
     void add_quantized(std::string const& scheme) {
-        quantised_weights made;
-        detail::at_path(program_, [&] { made = quantized(source_, scheme); });
+        quantised_weights weights;
+        detail::at_path(program_, [&] { weights = quantized(source_, scheme); });
         std::string const misfits =
-            made.misfits.empty()
-                ? ""
-                : "these weights stay as they are: " + listed(made.misfits) + "; " + made.problem;
-        add_made(made.text,
+            weights.misfits.empty() ? ""
+                                    : "these weights stay as they are: " + listed(weights.misfits) +
+                                          "; " + weights.problem;
+        add_made(weights.text,
                  misfits.empty()
                      ? "weights to quantise, which are floating matrices in layers, such as "
                        "'model.layers.0.mlp.up_proj.weight'; a quantised model is dequantized "

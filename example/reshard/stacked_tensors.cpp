@@ -324,7 +324,7 @@ quantised_weights quantized(catalog const& source, std::string const& scheme) {
         return entry.key.ends_with(".c_fc.weight") && entry.shape.size() == 2 &&
                entry.shape[0] < entry.shape[1];
     });
-    quantised_weights made;
+    quantised_weights weights;
     detail::endings_of(scheme); // refuses an unknown scheme
     for (catalog_entry const& entry : source) {
         bool const is_float = entry.dtype == data_type::f16 || entry.dtype == data_type::bf16 ||
@@ -335,15 +335,15 @@ quantised_weights quantized(catalog const& source, std::string const& scheme) {
             continue;
         try {
             static_cast<void>(detail::quantiser(scheme, entry.shape));
-            made.text +=
+            weights.text +=
                 quoted(entry.key) + " -> " + quoted(entry.key) + ", quantize=\"" + scheme + "\"\n";
         } catch (error const& problem) {
-            if (made.problem.empty())
-                made.problem = problem.what();
-            made.misfits.push_back(entry.key);
+            if (weights.problem.empty())
+                weights.problem = problem.what();
+            weights.misfits.push_back(entry.key);
         }
     }
-    return made;
+    return weights;
 }
 
 std::string unstacked(catalog const& source, std::size_t most_names) {

@@ -163,12 +163,12 @@ std::string mapping_text(mapping const& map) {
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i)
             text += piece_text(map, output.value.pieces[i]);
     }
-    for (quantised_value const& made : map.quantised()) {
-        text += made.name + " quantised as " + made.scheme + " from " +
-                std::string(reshard::name(made.value.dtype)) + ' ' + to_string(made.value.shape) +
-                '\n';
-        for (std::size_t i = 0; i < made.value.pieces.size(); ++i)
-            text += piece_text(map, made.value.pieces[i]);
+    for (quantised_value const& quantised : map.quantised()) {
+        text += quantised.name + " quantised as " + quantised.scheme + " from " +
+                std::string(reshard::name(quantised.value.dtype)) + ' ' +
+                to_string(quantised.value.shape) + '\n';
+        for (std::size_t i = 0; i < quantised.value.pieces.size(); ++i)
+            text += piece_text(map, quantised.value.pieces[i]);
     }
     for (std::string const& key : map.removed())
         text += "removed " + key + '\n';

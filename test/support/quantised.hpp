@@ -288,14 +288,14 @@ inline constexpr scheme_case scheme_cases[] = {
 
 /// Random numbers of many magnitudes, without infinities and NaN.
 inline full_matrix random_values(random_call& from, data_type dtype, index_vector const& shape) {
-    full_matrix made{dtype, shape, {}};
+    full_matrix result{dtype, shape, {}};
     for (index_t i = 0; i < element_count(shape); ++i) {
         auto const value =
             static_cast<float>(from.below(2001) - 1000) * (from.below(8) == 0 ? 0x1p-20F : 0x1p-3F);
-        made.elements.push_back(
+        result.elements.push_back(
             reshard::convert(data_type::f32, dtype, std::bit_cast<std::uint32_t>(value)));
     }
-    return made;
+    return result;
 }
 
 /// What the scheme makes of all values at once, as matrices. The tests of the quantiser
@@ -317,12 +317,12 @@ inline std::vector<full_matrix> quantised_whole(full_matrix const& values,
         detail::quantised_tensor const& of = by.tensors()[which];
         std::size_t const size = static_cast<std::size_t>(bits(of.dtype)) / 8;
         index_t const count = element_count(of.shape);
-        full_matrix& made = tensors.emplace_back(
+        full_matrix& result = tensors.emplace_back(
             full_matrix{of.dtype, of.shape.size() == 2 ? of.shape : index_vector{1, count}, {}});
         for (std::size_t i = 0; i < bytes[which].size() / size; ++i) {
             std::uint64_t element = 0;
             std::memcpy(&element, bytes[which].data() + i * size, size);
-            made.elements.push_back(element);
+            result.elements.push_back(element);
         }
     }
     return tensors;

@@ -132,8 +132,8 @@ private:
     catalog const& source_;
     vector<state_suffix> const& suffixes_;
     std::deque<catalog_entry> computed_; ///< references stay valid
-    mutable key_index keys_;   ///< filled by the first search
-    mutable key_id noted_ = 0; ///< number of its keys
+    mutable key_index keys_;             ///< filled by the first search
+    mutable key_id noted_ = 0;           ///< number of its keys
 };
 
 } // namespace reshard::aoa::detail

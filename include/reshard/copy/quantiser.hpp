@@ -83,14 +83,14 @@ public:
     /// \param values  the elements of these units
     /// \param maximum the result of `largest_of` for all elements, if `needs_maximum()`
     /// \param bytes   for each tensor, gets the bytes of these units
-    /// \param given   for each tensor, empty, or scales to use instead of new ones: bytes of these
+    /// \param kept    for each tensor, empty, or scales to use instead of new ones: bytes of these
     ///                units, or of a constant tensor all bytes
     /// \throws error with errc::unsupported for an infinity or NaN, and for values that need a
     ///         scale beyond the range of its type; with errc::corrupt_file for a given scale that
     ///         is not finite
     void run(index_t first_unit, std::span<float const> values, float maximum,
              std::span<std::span<std::byte> const> bytes,
-             std::span<std::span<std::byte const> const> given = {}) const;
+             std::span<std::span<std::byte const> const> kept = {}) const;
 
 private:
     friend struct quantiser_run;

@@ -13,7 +13,8 @@ namespace reshard::detail {
 
 /// Adds the value from which tensors are quantised to `values`, in f32, as the target tensor
 /// `made.name`, with the sources that it needs.
-RESHARD_DECL void add_value(mapping& values, mapping const& program, quantised_value const& made);
+RESHARD_DECL void add_value(mapping& values, mapping const& program,
+                            quantised_value const& quantised);
 
 } // namespace reshard::detail
 

@@ -78,20 +78,20 @@ std::vector<golden> goldens() {
 
 /// Quantises the units from `first` to `end - 1`, with the given bytes of tensors, if any.
 byte_lists run(quantiser const& quantiser, std::vector<float> const& values, index_t first,
-               index_t end, byte_lists const& given = {}) {
+               index_t end, byte_lists const& kept = {}) {
     byte_lists result;
     std::vector<std::span<std::byte>> spans;
     for (std::size_t which = 0; which < quantiser.tensors().size(); ++which)
         result.emplace_back(quantiser.first_byte(which, end) - quantiser.first_byte(which, first));
     for (auto& bytes : result)
         spans.emplace_back(bytes);
-    std::vector<std::span<std::byte const>> const kept(given.begin(), given.end());
+    std::vector<std::span<std::byte const>> const spans_kept(kept.begin(), kept.end());
     index_t const begin = quantiser.first_element(first);
     quantiser.run(
         first,
         std::span(values).subspan(static_cast<std::size_t>(begin),
                                   static_cast<std::size_t>(quantiser.first_element(end) - begin)),
-        largest_of(values), spans, kept);
+        largest_of(values), spans, spans_kept);
     return result;
 }
 
@@ -126,9 +126,9 @@ BOOST_AUTO_TEST_CASE(tensors_have_the_bytes_of_the_real_libraries) {
     for (golden const& golden : goldens()) {
         ++cases[golden.scheme];
         quantiser const quantiser(golden.scheme, golden.values.shape);
-        byte_lists const found = run(quantiser, golden.values.floats());
+        byte_lists const computed = run(quantiser, golden.values.floats());
         BOOST_TEST(quantiser.tensors().size() == golden.tensors.size(), golden.scheme);
-        for (std::size_t i = 0; i < found.size(); ++i) {
+        for (std::size_t i = 0; i < computed.size(); ++i) {
             quantised_tensor const& which = quantiser.tensors()[i];
             std::string const name = golden.scheme + " '" + which.suffix + "'";
             auto const match = golden.tensors.find(which.suffix);
@@ -136,10 +136,10 @@ BOOST_AUTO_TEST_CASE(tensors_have_the_bytes_of_the_real_libraries) {
             stored const& wanted = match->second;
             BOOST_TEST((which.dtype == wanted.dtype), name);
             BOOST_TEST(to_string(which.shape) == to_string(wanted.shape), name);
-            BOOST_REQUIRE_MESSAGE(found[i].size() == wanted.bytes.size(), name);
+            BOOST_REQUIRE_MESSAGE(computed[i].size() == wanted.bytes.size(), name);
             std::size_t different = 0;
-            for (std::size_t k = 0; k < found[i].size(); ++k)
-                different += found[i][k] != wanted.bytes[k];
+            for (std::size_t k = 0; k < computed[i].size(); ++k)
+                different += computed[i][k] != wanted.bytes[k];
             BOOST_TEST(different == 0u, name << ' ' << to_string(golden.values.shape) << ": "
                                              << different << " bytes differ");
         }
@@ -191,14 +191,14 @@ BOOST_AUTO_TEST_CASE(boxes_of_whole_blocks_are_quantised_alone) {
                 for (index_t i = 0; i < element_count(shape); ++i)
                     (unravel_index(i, shape)[axis] < at ? first : second)
                         .push_back(values[static_cast<std::size_t>(i)]);
-                auto const found = std::pair(run(quantiser(scheme, before), first),
-                                             run(quantiser(scheme, after), second));
+                auto const computed = std::pair(run(quantiser(scheme, before), first),
+                                                run(quantiser(scheme, after), second));
                 for (std::size_t which = 0; which < wanted.size(); ++which) {
                     if (whole.tensors()[which].is_constant)
                         continue;
-                    std::vector<std::byte> joined = found.first[which], sorted = wanted[which];
-                    joined.insert(joined.end(), found.second[which].begin(),
-                                  found.second[which].end());
+                    std::vector<std::byte> joined = computed.first[which], sorted = wanted[which];
+                    joined.insert(joined.end(), computed.second[which].begin(),
+                                  computed.second[which].end());
                     std::ranges::sort(joined);
                     std::ranges::sort(sorted);
                     BOOST_TEST((joined == sorted),
@@ -219,12 +219,12 @@ BOOST_AUTO_TEST_CASE(given_scales_are_used) {
             auto smaller = values;
             for (float& value : smaller)
                 value = std::abs(value) > 2 ? 0 : value;
-            byte_lists given = wanted;
-            given[0].clear();
-            byte_lists const found = run(quantiser, smaller, 0, quantiser.units(), given);
-            for (std::size_t which = 1; which < found.size(); ++which)
-                BOOST_TEST((found[which] == wanted[which]), scheme << ' ' << to_string(shape));
-            BOOST_TEST((run(quantiser, values, 0, quantiser.units(), given)[0] == wanted[0]),
+            byte_lists kept = wanted;
+            kept[0].clear();
+            byte_lists const computed = run(quantiser, smaller, 0, quantiser.units(), kept);
+            for (std::size_t which = 1; which < computed.size(); ++which)
+                BOOST_TEST((computed[which] == wanted[which]), scheme << ' ' << to_string(shape));
+            BOOST_TEST((run(quantiser, values, 0, quantiser.units(), kept)[0] == wanted[0]),
                        scheme << ' ' << to_string(shape));
         }
 }
@@ -284,11 +284,11 @@ BOOST_AUTO_TEST_CASE(numbers_near_the_limits_stay_numbers) {
 BOOST_AUTO_TEST_CASE(a_given_scale_that_is_not_finite_is_refused) {
     quantiser const quantiser("fp8_channel", {1, 4});
     float const scale = std::numeric_limits<float>::infinity();
-    byte_lists given(2);
-    given[1].resize(4);
-    std::memcpy(given[1].data(), &scale, sizeof scale);
+    byte_lists kept(2);
+    kept[1].resize(4);
+    std::memcpy(kept[1].data(), &scale, sizeof scale);
     BOOST_CHECK_EXCEPTION(
-        run(quantiser, random_values(4), 0, 1, given), error,
+        run(quantiser, random_values(4), 0, 1, kept), error,
         [](error const& problem) { return problem.code() == errc::corrupt_file; });
 }
 
@@ -298,15 +298,15 @@ BOOST_AUTO_TEST_CASE(tensors_without_elements_have_parts_without_numbers) {
             quantiser const quantiser(scheme, shape);
             BOOST_TEST(quantiser.units() >= 1);
             BOOST_TEST(quantiser.first_element(quantiser.units()) == 0);
-            byte_lists const found = run(quantiser, {});
-            BOOST_TEST(found[0].empty(), scheme << ' ' << to_string(shape));
+            byte_lists const computed = run(quantiser, {});
+            BOOST_TEST(computed[0].empty(), scheme << ' ' << to_string(shape));
         }
 }
 
 BOOST_AUTO_TEST_CASE(schemes_and_shapes_that_do_not_fit_are_refused) {
     auto const message = [](std::string const& scheme, index_vector const& shape, errc code) {
         try {
-            quantiser const made(scheme, shape);
+            quantiser const result(scheme, shape);
         } catch (error const& problem) {
             BOOST_TEST((problem.code() == code));
             return std::string(problem.what());

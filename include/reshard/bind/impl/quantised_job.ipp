@@ -39,7 +39,7 @@ struct block_counts {
 
 /// \pre the tensor has the axes of the value
 inline block_counts blocks_along(quantiser const& by, index_vector const& value,
-                                index_vector const& which, std::size_t axis) {
+                                 index_vector const& which, std::size_t axis) {
     if (which[axis] == value[axis])
         return {};
     index_t const block = by.block()[axis];
@@ -52,13 +52,13 @@ inline block_counts blocks_along(quantiser const& by, index_vector const& value,
 class quantised_share {
 public:
     /// \param number counts the values, so that ranks take turns with those that cannot be cut
-    quantised_share(mapping const& program, quantised_value const& made, std::size_t number,
+    quantised_share(mapping const& program, quantised_value const& result, std::size_t number,
                     int rank, int ranks)
-        : name_(made.name), shape_(made.value.shape), whole_(made.scheme, shape_) {
-        for (key_id i = 0; i < made.count; ++i)
-            keys_.emplace_back(program.sources().key(made.first + i));
+        : name_(result.name), shape_(result.value.shape), whole_(result.scheme, shape_) {
+        for (key_id i = 0; i < result.count; ++i)
+            keys_.emplace_back(program.sources().key(result.first + i));
         region_ = share_of(static_cast<index_t>(number), rank, ranks);
-        by_.emplace(made.scheme, region_.shape);
+        by_.emplace(result.scheme, region_.shape);
     }
 
     std::string const& name() const { return name_; }
@@ -77,13 +77,13 @@ public:
     void add_made(const_state_dict& tensors) {
         for (std::size_t which = 0; which < keys_.size(); ++which) {
             quantised_tensor const& full = whole_.tensors()[which];
-            box const made = box_made(which);
+            box const result = box_made(which);
             auto const& bytes = bytes_.emplace_back(
-                static_cast<std::size_t>(byte_count(element_count(made), full.dtype)));
-            if (!is_empty(made))
-                tensors.add({keys_[which], full.dtype, full.shape, made},
-                            const_tensor_view{bytes.data(), full.dtype, made.shape,
-                                              row_major_strides(made.shape)});
+                static_cast<std::size_t>(byte_count(element_count(result), full.dtype)));
+            if (!is_empty(result))
+                tensors.add({keys_[which], full.dtype, full.shape, result},
+                            const_tensor_view{bytes.data(), full.dtype, result.shape,
+                                              row_major_strides(result.shape)});
         }
     }
 
@@ -143,16 +143,16 @@ private:
                     index_vector::filled(full.shape.size(), 0)};
         if (whole_.crosses_rows())
             return whole(full.shape);
-        box made;
+        box result;
         for (std::size_t axis = 0; axis < full.shape.size(); ++axis) {
             auto const [block, count] = blocks_along(whole_, shape_, full.shape, axis);
             index_t const first = region_.offset[axis] / block * count;
-            made.offset.push_back(first);
-            made.shape.push_back(
+            result.offset.push_back(first);
+            result.shape.push_back(
                 std::min((region_.end(axis) + block - 1) / block * count, full.shape[axis]) -
                 first);
         }
-        return made;
+        return result;
     }
 
     std::string name_;
@@ -181,9 +181,10 @@ public:
         agree_on(ranks_, [&] {
             if (options.memory)
                 refuse_quantised(program_, "a redistribution in rounds");
-            for (quantised_value const& made : program_.quantised()) {
-                add_value(values, program_, made);
-                shares_.emplace_back(program_, made, shares_.size(), ranks_.rank(), ranks_.size());
+            for (quantised_value const& result : program_.quantised()) {
+                add_value(values, program_, result);
+                shares_.emplace_back(program_, result, shares_.size(), ranks_.rank(),
+                                     ranks_.size());
                 shares_.back().add_values(staged);
             }
         });

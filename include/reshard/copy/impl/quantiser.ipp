@@ -274,7 +274,7 @@ struct quantiser_run {
     std::span<float const> values;
     float maximum;
     std::span<std::span<std::byte> const> bytes;
-    std::span<std::span<std::byte const> const> given;
+    std::span<std::span<std::byte const> const> kept;
     index_t first_element = q.first_element(first_unit);
 
     void all() {
@@ -464,7 +464,7 @@ private:
         return bytes[1].size() / static_cast<std::size_t>(bits(q.tensors_[1].dtype) / 8);
     }
 
-    bool is_given(std::size_t which) const { return which < given.size() && !given[which].empty(); }
+    bool is_given(std::size_t which) const { return which < kept.size() && !kept[which].empty(); }
 
     unsigned char* at(index_t byte) const {
         return reinterpret_cast<unsigned char*>(bytes[0].data()) + byte;
@@ -488,7 +488,7 @@ private:
     float stored_real(std::size_t which, std::size_t i, float chosen) const {
         std::size_t const first = i * sizeof chosen;
         if (is_given(which)) {
-            std::memcpy(&chosen, given[which].data() + first, sizeof chosen);
+            std::memcpy(&chosen, kept[which].data() + first, sizeof chosen);
             check_given(which, chosen);
         }
         std::memcpy(bytes[which].data() + first, &chosen, sizeof chosen);
@@ -513,7 +513,7 @@ private:
     float whole_scale(std::size_t which) const {
         float scale = 0;
         if (is_given(which)) {
-            std::memcpy(&scale, given[which].data(), sizeof scale);
+            std::memcpy(&scale, kept[which].data(), sizeof scale);
             check_given(which, scale);
             return scale;
         }
@@ -535,7 +535,7 @@ private:
         } else if (dtype == data_type::f32) {
             divisor = stored_real(1, i, quotient_of(largest));
         } else {
-            std::byte const scale = is_given(1)              ? given[1][i]
+            std::byte const scale = is_given(1)              ? kept[1][i]
                                     : dtype == data_type::u8 ? power_of(largest)
                                                              : nested_scale(largest);
             bytes[1][i] = scale;
@@ -1016,9 +1016,9 @@ RESHARD_DECL std::uint64_t quantiser::first_byte(std::size_t which, index_t unit
 
 RESHARD_DECL void quantiser::run(index_t first_unit, std::span<float const> values, float maximum,
                                  std::span<std::span<std::byte> const> bytes,
-                                 std::span<std::span<std::byte const> const> given) const {
+                                 std::span<std::span<std::byte const> const> kept) const {
     float_environment const as_usual;
-    quantiser_run run{*this, first_unit, values, maximum, bytes, given};
+    quantiser_run run{*this, first_unit, values, maximum, bytes, kept};
     run.all();
 }
 

@@ -167,9 +167,10 @@ RESHARD_DECL vector<source_usage> usages_of(mapping const& map) {
         usages.push_back({box_list(source.shape.size()), box_list(source.shape.size()), {}});
     for (mapping_output const& output : map.outputs())
         add_usage(usages, map.sources(), output.value);
-    for (quantised_value const& made : map.quantised())
-        add_usage(usages, map.sources(), made.value,
-                  chain_step{map.sources()[made.first].dtype, chain_step::operation::multiply, 1});
+    for (quantised_value const& quantised : map.quantised())
+        add_usage(
+            usages, map.sources(), quantised.value,
+            chain_step{map.sources()[quantised.first].dtype, chain_step::operation::multiply, 1});
     return usages;
 }
 

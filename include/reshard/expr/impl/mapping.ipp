@@ -194,8 +194,8 @@ RESHARD_DECL void refuse_quantised(mapping const& program, std::string_view call
     for (relation const& related : program.relations())
         if (related.dequantizes())
             refuse(related.key, "dequantize");
-    for (quantised_value const& made : program.quantised())
-        refuse(made.name, "quantize");
+    for (quantised_value const& value : program.quantised())
+        refuse(value.name, "quantize");
 }
 
 RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
@@ -264,14 +264,14 @@ inline void check_pieces_of(mapping_output const& output, source_list const& sou
 }
 
 /// \throws error with errc::bad_layout
-inline void check_quantised(quantised_value const& made, source_list const& sources,
+inline void check_quantised(quantised_value const& value, source_list const& sources,
                             scaled_keys const& scaled) {
-    if (made.first > sources.size() || made.count > sources.size() - made.first)
-        fail(errc::bad_layout, "it has quantised tensors of '", made.name, "' that do not exist");
-    check_pieces_of({made.name, made.value}, sources, scaled);
-    for (std::size_t i = 0; i < made.value.pieces.size(); ++i)
-        if (key_id const id = made.value.pieces.source(i); id != zero_source && id >= made.first)
-            fail(errc::bad_layout, "it quantizes '", made.name, "' from tensors that come later");
+    if (value.first > sources.size() || value.count > sources.size() - value.first)
+        fail(errc::bad_layout, "it has quantised tensors of '", value.name, "' that do not exist");
+    check_pieces_of({value.name, value.value}, sources, scaled);
+    for (std::size_t i = 0; i < value.value.pieces.size(); ++i)
+        if (key_id const id = value.value.pieces.source(i); id != zero_source && id >= value.first)
+            fail(errc::bad_layout, "it quantizes '", value.name, "' from tensors that come later");
 }
 
 } // namespace detail
@@ -289,8 +289,8 @@ RESHARD_DECL void validate(mapping const& program) {
             scaled.insert(related.key);
     for (mapping_output const& output : program.outputs())
         detail::check_pieces_of(output, program.sources(), scaled);
-    for (detail::quantised_value const& made : program.quantised())
-        detail::check_quantised(made, program.sources(), scaled);
+    for (detail::quantised_value const& value : program.quantised())
+        detail::check_quantised(value, program.sources(), scaled);
 }
 
 RESHARD_DECL mapping identity_mapping(catalog const& source, catalog const* target) {

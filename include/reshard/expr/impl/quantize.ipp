@@ -39,14 +39,16 @@ RESHARD_DECL vector<expression> mapping::quantized(std::string_view key, express
 
 namespace reshard::detail {
 
-RESHARD_DECL void add_value(mapping& values, mapping const& program, quantised_value const& made) {
+RESHARD_DECL void add_value(mapping& values, mapping const& program,
+                            quantised_value const& quantised) {
     auto const add_source = [&](mapping_source const& tensor) {
         return values.source(tensor.key, tensor.shape, tensor.dtype).pieces.source(0);
     };
     std::set<std::string, std::less<>> used;
-    expression value{made.value.shape, made.value.dtype, piece_list(made.value.ndim())};
-    for (std::size_t i = 0; i < made.value.pieces.size(); ++i) {
-        piece which = made.value.pieces[i];
+    expression value{quantised.value.shape, quantised.value.dtype,
+                     piece_list(quantised.value.ndim())};
+    for (std::size_t i = 0; i < quantised.value.pieces.size(); ++i) {
+        piece which = quantised.value.pieces[i];
         if (which.source != zero_source) {
             mapping_source const tensor = program.sources()[which.source];
             used.emplace(tensor.key);
@@ -64,7 +66,7 @@ RESHARD_DECL void add_value(mapping& values, mapping const& program, quantised_v
             if (std::ranges::find(values.relations(), related) == values.relations().end())
                 values.relate(related);
         }
-    values.define(made.name,
+    values.define(quantised.name,
                   value.dtype == data_type::f32 ? std::move(value) : cast(value, data_type::f32));
 }
 

@@ -156,8 +156,8 @@ inline void check_this_layout(checkpoint_metadata const& saved, layout const& wa
 
 /// Plans the reads of process `me` that fill a layout.
 inline std::unique_ptr<load_plan> plan_load(checkpoint const& stored_source,
-                                            target_tensors const& want, layout wanted_layout, holder_t me,
-                                            options const& options) {
+                                            target_tensors const& want, layout wanted_layout,
+                                            holder_t me, options const& options) {
     auto planned = std::make_unique<load_plan>();
     load_plan& work = *planned;
     work.wanted = std::move(wanted_layout);

@@ -35,10 +35,10 @@ namespace reshard::detail {
 /// Reads the elements of a value that a program makes, in f32.
 class value_reader {
 public:
-    value_reader(checkpoint const& source, mapping const& program, quantised_value const& made,
+    value_reader(checkpoint const& source, mapping const& program, quantised_value const& value,
                  bool verify)
         : source_(source), reader_(source, verify) {
-        add_value(values_, program, made);
+        add_value(values_, program, value);
         if (dequantizes(values_))
             scales_ = std::make_unique<stored_scales>(source, values_, verify);
     }
@@ -84,11 +84,11 @@ private:
 /// of all bands, and the numbers of the last.
 class quantised_tensors {
 public:
-    quantised_tensors(checkpoint const& source, mapping const& program, quantised_value const& made,
-                      bool verify)
-        : quantiser_(made.scheme, made.value.shape),
-          name_(made.name),
-          values_(source, program, made, verify),
+    quantised_tensors(checkpoint const& source, mapping const& program,
+                      quantised_value const& value, bool verify)
+        : quantiser_(value.scheme, value.value.shape),
+          name_(value.name),
+          values_(source, program, value, verify),
           band_units_(std::max<index_t>(1, band_elements /
                                                std::max<index_t>(1, quantiser_.first_element(1)))),
           scales_(static_cast<std::size_t>((quantiser_.units() + band_units_ - 1) / band_units_)) {}
@@ -168,10 +168,10 @@ private:
         scales.resize(tensors().size() - 1);
         vector<std::span<std::byte>> bytes;
         for (std::size_t which = 0; which < tensors().size(); ++which) {
-            vector<std::byte>& made = which == 0 ? numbers_ : scales[which - 1];
-            made.resize(begin_of(which, band + 1) - begin_of(which, band));
-            bytes.push_back(made);
-            bytes_kept_ += which == 0 ? 0 : made.size();
+            vector<std::byte>& value = which == 0 ? numbers_ : scales[which - 1];
+            value.resize(begin_of(which, band + 1) - begin_of(which, band));
+            bytes.push_back(value);
+            bytes_kept_ += which == 0 ? 0 : value.size();
         }
         at_path("'" + name_ + "'", [&] {
             quantiser_.run(unit, elements_, maximum,
@@ -216,8 +216,8 @@ public:
     /// \pre `source` outlives this object
     quantised_files(checkpoint const& source, mapping const& program, bool verify)
         : below_(source.files()), path_(source.metadata().path.string() + " (quantised)") {
-        for (quantised_value const& made : program.quantised())
-            tensors_.push_back(std::make_unique<quantised_tensors>(source, program, made, verify));
+        for (quantised_value const& value : program.quantised())
+            tensors_.push_back(std::make_unique<quantised_tensors>(source, program, value, verify));
     }
 
     /// Adds the tensors and their file.

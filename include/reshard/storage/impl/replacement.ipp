@@ -76,7 +76,7 @@ inline std::set<std::string> names_if_any(std::filesystem::path const& directory
          "another target");
 }
 
-/// The entries of a directory beside its checkpoint, sorted; all entries if there is no checkpoint.
+/// The entries of a directory beside its checkpoint, sorted; all entries without a checkpoint.
 inline vector<std::filesystem::path> beside_checkpoint(std::filesystem::path const& directory,
                                                        std::set<std::string> const& listed) {
     vector<std::filesystem::path> beside;

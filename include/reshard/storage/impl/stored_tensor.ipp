@@ -277,9 +277,9 @@ RESHARD_DECL vector<std::size_t> tensors_used(plan_problem const& work, mapping 
     for (relation const& related : program.relations())
         if (related.is_of_values())
             use(related.companion);
-    for (quantised_value const& made : program.quantised())
-        for (std::size_t i = 0; i < made.value.pieces.size(); ++i)
-            if (key_id const source = made.value.pieces.source(i); source != zero_source)
+    for (quantised_value const& quantised : program.quantised())
+        for (std::size_t i = 0; i < quantised.value.pieces.size(); ++i)
+            if (key_id const source = quantised.value.pieces.source(i); source != zero_source)
                 use(program.sources().key(source));
     vector<std::size_t> used;
     for (std::size_t i = 0; i < is_used.size(); ++i)

@@ -281,16 +281,16 @@ inline void check_layout_wanted(std::optional<layout> const& wanted, write_optio
 inline std::map<std::string, std::string> blocks_of(mapping const& program) {
     std::map<std::string, std::string> blocks;
     std::map<key_id, std::string_view> schemes;
-    for (quantised_value const& made : program.quantised())
-        if (made.count == 1)
-            schemes.emplace(made.first, made.scheme);
+    for (quantised_value const& quantised : program.quantised())
+        if (quantised.count == 1)
+            schemes.emplace(quantised.first, quantised.scheme);
     if (schemes.empty())
         return blocks;
     for (mapping_output const& output : program.outputs())
         if (output.value.pieces.size() == 1)
-            if (auto const made = schemes.find(output.value.pieces.source(0));
-                made != schemes.end() && output.value == program.source(made->first))
-                blocks.emplace(output.key, made->second);
+            if (auto const match = schemes.find(output.value.pieces.source(0));
+                match != schemes.end() && output.value == program.source(match->first))
+                blocks.emplace(output.key, match->second);
     return blocks;
 }
 

@@ -18,16 +18,16 @@ namespace reshard::aoa::detail {
 /// The names of the tensors that a statement makes by a scheme.
 inline vector<name> quantised_names(macro_context& context, statement const& statement,
                                     attribute const& scheme) {
-    auto const given = context.code.right(statement);
-    vector<name> names(given.begin(), given.end());
+    auto const written = context.code.right(statement);
+    vector<name> names(written.begin(), written.end());
     auto const* const text = std::get_if<std::string>(&scheme.value);
     try {
         auto const endings = reshard::detail::endings_of(text ? *text : "");
         if (names.size() == 1 && names[0].kind == name::kind_type::text)
             for (std::size_t i = 0; i < endings.size(); ++i) {
-                std::string const key = words(context.code.text(given[0]), endings[i]);
+                std::string const key = words(context.code.text(written[0]), endings[i]);
                 names.resize(i);
-                names.push_back(context.code.make_text(key, given[0].where));
+                names.push_back(context.code.make_text(key, written[0].where));
             }
         if (names.size() != endings.size())
             fail_in(statement, {errc::bad_macro,
@@ -51,7 +51,7 @@ RESHARD_DECL void expand_quantize(macro_context& context, statement const& curre
         word != &context.code.attributes(current_statement).back())
         fail_in(current_statement,
                 {errc::bad_macro,
-                 "'quantize' must be the last attribute of a statement, given once", scheme.where});
+                 "'quantize' must be the last attribute of a statement, written once", scheme.where});
     vector<name> const results = quantised_names(context, current_statement, scheme);
     auto const left = context.code.left(current_statement);
     vector<name> operands(left.begin(), left.end());
