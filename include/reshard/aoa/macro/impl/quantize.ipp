@@ -51,7 +51,7 @@ RESHARD_DECL void expand_quantize(macro_context& context, statement const& curre
         word != &context.code.attributes(current_statement).back())
         fail_in(current_statement,
                 {errc::bad_macro,
-                 "'quantize' must be the last attribute of a statement, written once", scheme.where});
+                 "'quantize' must be the last attribute of a statement, given once", scheme.where});
     vector<name> const results = quantised_names(context, current_statement, scheme);
     auto const left = context.code.left(current_statement);
     vector<name> operands(left.begin(), left.end());
