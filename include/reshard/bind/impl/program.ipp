@@ -157,10 +157,9 @@ inline std::shared_ptr<shard_scales> scales_of_call(any_group const& ranks,
 RESHARD_DECL fit_steps const& steps_of_fitting() { return all_fit_steps; }
 
 RESHARD_DECL program_steps const& steps_of_programs() {
-    static program_steps const steps{cuts_as_bytes,     make_mapping, compare_copies,
-                                     digest_of_program, check_scales, scales_of_call,
-                                     prepare_quantised,
-                                     all_conversions()};
+    static program_steps const steps{cuts_as_bytes,     make_mapping,     compare_copies,
+                                     digest_of_program, check_scales,     scales_of_call,
+                                     prepare_quantised, all_conversions()};
     return steps;
 }
 

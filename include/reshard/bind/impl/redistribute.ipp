@@ -85,12 +85,11 @@ inline std::unique_ptr<job_state> prepare_call(solo const& alone, source_tensors
                                       redistribute(alone, from, to);
                                   });
         if (!program->quantised().empty())
-            return steps->quantise(any_group(alone), std::move(*program), std::move(have),
-                                   std::move(want), options,
-                                   [&](source_tensors from, target_tensors to, auto const& rest) {
-                                       return prepare_call(alone, std::move(from), std::move(to),
-                                                           rest, runs_at_once);
-                                   });
+            return steps->quantise(
+                any_group(alone), std::move(*program), std::move(have), std::move(want), options,
+                [&](source_tensors from, target_tensors to, auto const& rest) {
+                    return prepare_call(alone, std::move(from), std::move(to), rest, runs_at_once);
+                });
     }
     if (options.memory)
         return options.memory.steps->prepare(

@@ -97,12 +97,11 @@ inline std::unique_ptr<job_state> prepare_call(mpi_group const& caller, source_t
                                       redistribute(ranks, from, to);
                                   });
         if (!program->quantised().empty())
-            return steps->quantise(any_group(ranks), std::move(*program), std::move(have),
-                                   std::move(want), options,
-                                   [&](source_tensors from, target_tensors to, auto const& rest) {
-                                       return prepare_call(ranks, std::move(from), std::move(to),
-                                                           rest, runs_at_once);
-                                   });
+            return steps->quantise(
+                any_group(ranks), std::move(*program), std::move(have), std::move(want), options,
+                [&](source_tensors from, target_tensors to, auto const& rest) {
+                    return prepare_call(ranks, std::move(from), std::move(to), rest, runs_at_once);
+                });
     }
     bool const is_dequantized = program && dequantizes(*program);
     if (options.memory)

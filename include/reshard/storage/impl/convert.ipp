@@ -109,7 +109,7 @@ inline vector<std::string> names_of(vector<std::filesystem::path> const& files) 
 struct planned_conversion {
     mapping program; ///< equal on all ranks, like files, verdict and pieces
     std::unique_ptr<checkpoint> with_quantised; ///< null if the program quantizes nothing
-    vector<std::string> notes; ///< as `convert_report::notes`
+    vector<std::string> notes;                  ///< as `convert_report::notes`
     tied_names names;
     checkpoint_plan files;
     strict_verdict verdict;
