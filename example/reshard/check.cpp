@@ -134,7 +134,8 @@ check_report make_report(job_files files) {
     });
     find_errors(report, files, [&] {
         check_cover(full_job, files);
-        if (full_job.target)
+        // A layout lacks the tensors that the program quantizes.
+        if (full_job.target && full_job.map().quantised().empty())
             make_plan(problem_of(full_job.map(), source.held, *full_job.target));
     });
     if (!report.ok())

@@ -170,6 +170,7 @@ detail::node_traffic traffic_of(plan_command const& options, std::optional<netwo
 
 dry_run make_dry_run(source_spec const& source, job const& full_job, plan_command const& options) {
     layout const& target = *full_job.target;
+    detail::refuse_quantised(full_job.map(), "a plan");
     detail::plan_problem const problem = problem_of(full_job.map(), source.held, target);
     std::optional<network> const over = network_of(options);
     plan_flows const flows(

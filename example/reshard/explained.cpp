@@ -118,7 +118,7 @@ private:
             return explaineds.push_back({piece, target, {}, {}, 0, 0, statements({}, target)});
         std::string const key(all_.map().sources().key(piece.source));
         tensor_layout const* const layout = source_.held.find(key);
-        if (!source_.checkpoint && !cuts_at_ranks_)
+        if (!layout || (!source_.checkpoint && !cuts_at_ranks_)) // the program may quantize it
             return explaineds.push_back({piece, target, key, {}, 0, 0, statements(key, target)});
         for (detail::located_piece const& located :
              detail::locate(piece, detail::listed(source_.held.spread_of(*layout)))) {

@@ -63,8 +63,14 @@ public:
     /// own, with the same result, except in constant tensors.
     index_vector const& block() const { return block_; }
 
-    /// Whether blocks are runs of all elements, which may begin and end within rows. Then the tensors
-    /// do not have the axes of the tensor.
+    /// The extent of a block in the numbers along an axis: pairs of numbers, for example, take half
+    /// of the columns. 0 for the whole axis.
+    ///
+    /// \pre `!crosses_rows()`, and the tensor has elements
+    index_t numbers_in_block(std::size_t axis) const;
+
+    /// Whether blocks are runs of all elements, which may begin and end within rows. Then the
+    /// tensors do not have the axes of the value.
     bool crosses_rows() const;
 
     /// At least 1, also for a tensor without elements.

@@ -16,6 +16,9 @@ namespace reshard::detail {
 RESHARD_DECL void add_value(mapping& values, mapping const& program,
                             quantised_value const& quantised);
 
+/// The value from which a source tensor is quantised; null for tensors that the source has.
+RESHARD_DECL quantised_value const* quantised_from(mapping const& program, key_id id);
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION

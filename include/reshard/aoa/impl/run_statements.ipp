@@ -301,6 +301,7 @@ private:
         values.reserve(operands.size());
         for (std::uint32_t const id : operands)
             values.push_back(&in_.names.value(id).tensor);
+        check_computed(statement, operands);
         check_fused_cut(in_.code, statement, *values[0]);
         check_fused_again(in_, statement, operands);
         auto const called = [this, &statement](std::size_t k) {
@@ -345,6 +346,90 @@ private:
                 in_.warn(statement, said.code, said.key, said.message);
     }
 
+    /// Warns about state of a tensor that is quantised: it belongs to the values.
+    void warn_of_states(statement const& statement, bound_value const& operand) {
+        for (state_suffix const& suffix : in_.suffixes)
+            operand.for_each_source([&](key_id id) {
+                std::string_view const parameter = in_.source.parameter(id);
+                key_id const state = in_.source.find_state(parameter, suffix);
+                if (state == source_names::none)
+                    return;
+                std::string const& key = in_.source.entry(state).key;
+                binding const* const bound = in_.names.find(key);
+                if (!bound || !bound->is_removed)
+                    in_.warn(statement, "state", key,
+                             words("'", key, "' is the state of '", parameter,
+                                   "', and does not follow quantised numbers; to say that it is "
+                                   "not needed, remove it:  ",
+                                   quoted_name(key), " -> _"));
+            });
+    }
+
+    /// Relates the numbers to their scales, so that a rank with numbers has to have their scales.
+    void relate_made_scales(std::span<name const> names, vector<expression> const& results,
+                            quantiser const& by) {
+        index_vector const numbers = results[0].shape;
+        if (by.crosses_rows() || element_count(numbers) == 0)
+            return;
+        for (std::size_t i = 1; i < results.size(); ++i) {
+            index_vector const shape = results[i].shape;
+            relation related{relation::kind::scale, std::string(in_.code.text(names[0])),
+                             std::string(in_.code.text(names[i]))};
+            if (shape.size() == 1 && shape[0] == 1) { // one for the tensor
+                related.block = index_vector::filled(numbers.size(), 0);
+                related.count = related.block;
+                related.count[numbers.size() - 1] = 1;
+            } else if (shape.size() == numbers.size()) {
+                for (std::size_t axis = 0; axis < numbers.size(); ++axis)
+                    related.block.push_back(by.numbers_in_block(axis));
+            } else {
+                continue;
+            }
+            in_.result.map.relate(std::move(related));
+        }
+    }
+
+    /// The interleaving of a tensor that is quantised from an interleaved value.
+    ///
+    /// \throws statement_error with errc::unsupported if its blocks have rows of several tensors
+    std::uint32_t fused_after(bound_value const& value, expression const& tensor,
+                              attribute const& scheme) const {
+        if (value.fused == bound_value::not_fused)
+            return bound_value::not_fused;
+        fused_tensor const& fused = in_.fused[value.fused];
+        auto const axis = static_cast<std::size_t>(fused.axis);
+        bool const has_axis = tensor.ndim() == value.tensor.ndim() && axis < tensor.ndim();
+        if (has_axis && tensor.shape[axis] == value.tensor.shape[axis])
+            return value.fused;
+        if (fused.blocks > 1 && element_count(tensor.shape) > 1)
+            throw statement_error{
+                errc::unsupported,
+                words("the value is interleaved in ", counted(fused.blocks, "part"), " along axis ",
+                      fused.axis, " (", fused.macro,
+                      "), and its scales cannot be; quantize the tensors before they are fused, "
+                      "and fuse their numbers and their scales"),
+                scheme.where};
+        return bound_value::not_fused;
+    }
+
+    /// Refuses to cast or compute numbers that the program has quantised.
+    void check_computed(statement const& statement, vector<std::uint32_t> const& operands) const {
+        auto const& list = in_.code.attributes(statement);
+        auto const word = std::ranges::find_if(list, [](attribute const& each_attribute) {
+            return changes_values(each_attribute.word) || each_attribute.word.ends_with("dtype");
+        });
+        if (word == list.end() || in_.result.map.quantised().empty())
+            return;
+        for (key_id const id : in_.names.sources_of(operands))
+            if (auto const* const from = quantised_from(in_.result.map, id))
+                throw statement_error{errc::unsupported,
+                                      words("'", from->name, "' is quantised by this program (",
+                                            from->scheme, "), so that '", word->word,
+                                            "' would change numbers without their scales; write "
+                                            "it before 'quantize'"),
+                                      word->where, from->name};
+    }
+
     /// Runs a statement with the scheme alone, as `expand_quantize` makes it.
     void quantize(statement const& statement, attribute const& scheme) {
         check_attribute(scheme);
@@ -376,14 +461,21 @@ private:
             in_.code.attributes(statement).size() != 1)
             throw statement_error{errc::bad_macro, "the program has not been expanded",
                                   scheme.where};
+        warn_of_states(statement, operand);
+        relate_made_scales(right, results,
+                           quantiser(std::get<std::string>(scheme.value), operand.tensor.shape));
         key_id const first = in_.result.map.quantised().back().first;
+        vector<bound_value> made; // before `store` moves the operand
         for (key_id i = 0; i < right.size(); ++i) {
             in_.source.add_computed(in_.result.map.sources()[first + i]);
-            bound_value part{std::move(results[i])};
-            if (!has_source_elements(part.tensor))
-                part.sources.push_back(first + i);
-            in_.names.bind(right[i], in_.names.store(std::move(part)), statement.origin);
+            bound_value& last = made.emplace_back();
+            last.tensor = std::move(results[i]);
+            if (!has_source_elements(last.tensor))
+                last.sources.push_back(first + i);
+            last.fused = fused_after(operand, last.tensor, scheme);
         }
+        for (std::size_t i = 0; i < right.size(); ++i)
+            in_.names.bind(right[i], in_.names.store(std::move(made[i])), statement.origin);
         in_.names.release(operands_[0]);
     }
 

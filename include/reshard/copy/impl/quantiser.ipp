@@ -219,12 +219,11 @@ inline constexpr float rounding_summand = 0x1.8p23F;
 /// Packs numbers of 4 bits in pairs. `result` may be `numbers`.
 [[gnu::always_inline]] inline void pack_loop(unsigned char const* numbers, unsigned char* result,
                                              index_t pairs, bool is_high_first) {
-    for_each_index(pairs, [&](index_t i) {
-        unsigned char const* const pair = numbers + 2 * static_cast<std::size_t>(i);
-        unsigned const first = pair[0], second = pair[1];
-        result[i] =
+    for (; pairs > 0; --pairs, numbers += 2, ++result) {
+        unsigned const first = numbers[0], second = numbers[1];
+        *result =
             static_cast<unsigned char>(is_high_first ? first << 4 | second : first | second << 4);
-    });
+    }
 }
 
 /// The numbers of NF4: how many halfway points between its values are less.
@@ -979,6 +978,12 @@ RESHARD_DECL vector<std::string_view> endings_of(std::string_view scheme) {
         if (which.role != tensor_role::none)
             endings.push_back(which.suffix);
     return endings;
+}
+
+RESHARD_DECL index_t quantiser::numbers_in_block(std::size_t axis) const {
+    index_t const numbers = tensors_[0].shape[axis];
+    return block_[axis] == 0 || numbers == shape_[axis] ? block_[axis]
+                                                        : numbers / (shape_[axis] / block_[axis]);
 }
 
 RESHARD_DECL bool quantiser::crosses_rows() const {

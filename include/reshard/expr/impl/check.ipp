@@ -120,7 +120,14 @@ private:
     /// Compares the source tensors that the mapping expects with the tensors of the source.
     void check_sources() {
         int searches_left = 32;
-        for (mapping_source const& wanted : map_.sources()) {
+        auto quantised = map_.quantised().begin(); // in the order of their numbers
+        for (key_id id = 0; id < map_.sources().size(); ++id) {
+            while (quantised != map_.quantised().end() &&
+                   id - quantised->first >= quantised->count && id >= quantised->first)
+                ++quantised;
+            if (quantised != map_.quantised().end() && id >= quantised->first)
+                continue;
+            mapping_source const wanted = map_.sources()[id];
             std::string const key(wanted.key);
             catalog_entry const* const entry = source_.find(key);
             if (!entry)

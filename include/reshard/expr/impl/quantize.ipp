@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -68,6 +69,15 @@ RESHARD_DECL void add_value(mapping& values, mapping const& program,
         }
     values.define(quantised.name,
                   value.dtype == data_type::f32 ? std::move(value) : cast(value, data_type::f32));
+}
+
+RESHARD_DECL quantised_value const* quantised_from(mapping const& program, key_id id) {
+    auto const next =
+        std::ranges::upper_bound(program.quantised(), id, {}, &quantised_value::first);
+    if (next == program.quantised().begin() ||
+        id - std::prev(next)->first >= std::prev(next)->count)
+        return nullptr;
+    return &*std::prev(next);
 }
 
 } // namespace reshard::detail

@@ -233,6 +233,7 @@ public:
                 places_.push_back({begin, i, which});
                 checkpoint_tensor added{std::string(from.key), from.dtype, from.shape, {}};
                 added.shards.push_back({number, whole(from.shape), std::nullopt, begin, end});
+                carry_fused(program, program.quantised()[i].value, added, metadata.fused);
                 metadata.tensors.push_back(std::move(added));
             }
         sort_by_key(metadata.tensors);
@@ -254,6 +255,22 @@ public:
     }
 
 private:
+    /// Notes how a tensor is interleaved that is quantised from a whole source tensor.
+    static void carry_fused(mapping const& program, expression const& value,
+                            checkpoint_tensor const& tensor, fused_tensors& fused) {
+        if (value.pieces.size() != 1 || value.pieces.source(0) == zero_source)
+            return;
+        key_id const source = value.pieces.source(0);
+        auto const match = fused.find(program.sources().key(source));
+        if (match == fused.end() || !value.pieces.is_whole() ||
+            value.shape != program.sources()[source].shape)
+            return;
+        auto const axis = static_cast<std::size_t>(match->second.axis);
+        index_vector const shape = tensor.shape;
+        if (axis < shape.size() && shape.size() == value.ndim() && shape[axis] == value.shape[axis])
+            fused.emplace(tensor.key, match->second);
+    }
+
     static constexpr std::size_t most_kept = std::size_t{64} << 20;
 
     /// Where the file has a tensor.

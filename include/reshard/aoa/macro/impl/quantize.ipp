@@ -52,6 +52,13 @@ RESHARD_DECL void expand_quantize(macro_context& context, statement const& curre
         fail_in(current_statement,
                 {errc::bad_macro,
                  "'quantize' must be the last attribute of a statement, given once", scheme.where});
+    if (attribute const* const axis = find_attribute(context.code, current_statement, "axis");
+        axis && current_statement.left == 1)
+        fail_in(current_statement,
+                {errc::bad_macro,
+                 "'axis' has no tensors to join here, and a split cannot be combined with "
+                 "'quantize'; split the tensor in a statement before it",
+                 axis->where});
     vector<name> const results = quantised_names(context, current_statement, scheme);
     auto const left = context.code.left(current_statement);
     vector<name> operands(left.begin(), left.end());

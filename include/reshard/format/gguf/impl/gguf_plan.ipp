@@ -214,8 +214,9 @@ inline std::optional<gguf_type> block_type_of(file_shard const& shard,
 inline index_vector gguf_shape_of(file_shard const& shard, file_choices const& choices) {
     index_vector shape = shard.region.shape;
     if (auto const type = block_type_of(shard, choices))
-        shape[shape.size() - 1] =
-            shape[shape.size() - 1] / type->block.bytes * type->block.elements;
+        shape[shape.size() - 1] = shape[shape.size() - 1] /
+                                  static_cast<index_t>(type->block.bytes) *
+                                  static_cast<index_t>(type->block.elements);
     return shape;
 }
 
