@@ -34,7 +34,9 @@ RESHARD_DECL vector<state_suffix> with_conventions(vector<state_suffix> suffixes
 class source_names {
 public:
     source_names(catalog const& source, vector<state_suffix> const& suffixes)
-        : source_(source), suffixes_(suffixes) {}
+        : source_(source),
+          suffixes_(suffixes),
+          first_stand_in_(static_cast<key_id>(source.size())) {}
 
     static constexpr key_id none = zero_source;
 
@@ -55,7 +57,7 @@ public:
             if (each_suffix.is_identical() && each_suffix.container.empty())
                 if (key_id const id = find(key_of_state(key, each_suffix));
                     id != none && !is_state(source_[id].key))
-                    return id + first_stand_in;
+                    return id + first_stand_in_;
         return none;
     }
 
@@ -75,13 +77,18 @@ public:
     }
 
     /// Whether a number is a substitute for a parameter of which the source has only the state.
-    bool is_stand_in(key_id id) const { return id != none && id >= first_stand_in; }
+    bool is_stand_in(key_id id) const { return id != none && id >= first_stand_in_; }
 
     /// The tensor with a number. For a substitute, the state that determines its shape.
     catalog_entry const& entry(key_id id) const {
-        key_id const stored = is_stand_in(id) ? id - first_stand_in : id;
+        key_id const stored = is_stand_in(id) ? id - first_stand_in_ : id;
         return stored < source_.size() ? source_[stored] : computed_[stored - source_.size()];
     }
+
+    /// Keeps the numbers after the source's for `tensors` tensors that the program quantizes.
+    ///
+    /// \pre no name has been searched
+    void expect_computed(std::size_t tensors) { first_stand_in_ += static_cast<key_id>(tensors); }
 
     /// Adds a tensor that the program quantizes. It gets the next number after the source's.
     void add_computed(mapping_source const& tensor) {
@@ -126,11 +133,9 @@ public:
     vector<state_suffix> const& suffixes() const { return suffixes_; }
 
 private:
-    /// Substitutes have the numbers of their states, counted from here.
-    static constexpr key_id first_stand_in = 0x40000000;
-
     catalog const& source_;
     vector<state_suffix> const& suffixes_;
+    key_id first_stand_in_; ///< substitutes have the numbers of their states, counted from here
     std::deque<catalog_entry> computed_; ///< references stay valid
     mutable key_index keys_;             ///< filled by the first search
     mutable key_id noted_ = 0;           ///< number of its keys

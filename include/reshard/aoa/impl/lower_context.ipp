@@ -216,7 +216,11 @@ RESHARD_DECL lower_context::lower_context(program const& lowered, catalog const&
       suffixes(with_scales(lowered.state_suffixes(), lowered)),
       source(sources, suffixes),
       names(lowered, source),
-      result{mapping(sources), {}, {}} {}
+      result{mapping(sources), {}, {}} {
+    for (statement const& statement : lowered.statements())
+        if (find_attribute(lowered.attributes(statement), "quantize"))
+            source.expect_computed(statement.right);
+}
 
 RESHARD_DECL void lower_context::report(errc problem, finding finding) {
     if (!result.first_error)
