@@ -9,6 +9,7 @@
 
 #include <reshard/aoa/parse.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/storage/checkpoint.hpp>
 
 #include <boost/json/parse.hpp>
 
@@ -65,18 +66,6 @@ std::string read_program_file(std::string const& path) {
     if (match == pipes.end())
         match = pipes.emplace(path, read_pipe(path)).first;
     return match->second;
-}
-
-/// The parts of a text between separators.
-reshard::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
-    reshard::vector<std::string_view> parts;
-    for (;;) {
-        std::size_t const end = text.find(separator);
-        parts.push_back(text.substr(0, end));
-        if (end == text.npos)
-            return parts;
-        text.remove_prefix(end + separator.size());
-    }
 }
 
 /// The integer at a path of names such as `text_config.hidden_size`.
@@ -285,7 +274,7 @@ public:
         return needs_ ? std::optional(std::move(keeps_)) : std::nullopt;
     }
 
-    /// On weights that `{quantize SCHEME}` leaves out; may be empty.
+    /// On weights that `{quantize SCHEME}` does not change; may be empty.
     std::string const& note() const { return note_; }
 
     std::string fill(std::string_view text) {

@@ -236,21 +236,10 @@ bool has_equal_layers(reshard::vector<named_shape> const& tensors) {
     });
 }
 
-/// The parts of a key between dots.
-reshard::vector<std::string_view> split_key(std::string_view key) {
-    reshard::vector<std::string_view> segments;
-    for (std::size_t dot = key.find('.'); dot != key.npos; dot = key.find('.')) {
-        segments.push_back(key.substr(0, dot));
-        key.remove_prefix(dot + 1);
-    }
-    segments.push_back(key);
-    return segments;
-}
-
-/// Whether a key is that of a linear layer that quantisers convert: `model.layers.0.q_proj.weight`,
+/// Whether a key names the weight of a linear layer that quantisers convert: `model.layers.0.q_proj.weight`,
 /// but not `model.layers.0.mlp.gate.weight`, which is a router.
 bool is_linear_weight(std::string const& key, bool converts_experts) {
-    auto const segments = split_key(key);
+    auto const segments = parts_of(key, ".");
     if (segments.size() < 2 || segments.back() != "weight" || detail::is_word_embedding(key) ||
         detail::is_output_layer(key))
         return false;
@@ -314,6 +303,17 @@ std::string dequantized(catalog const& source, reshard::vector<std::string> cons
     return text;
 }
 
+reshard::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
+    reshard::vector<std::string_view> parts;
+    for (;;) {
+        std::size_t const end = text.find(separator);
+        parts.push_back(text.substr(0, end));
+        if (end == text.npos)
+            return parts;
+        text.remove_prefix(end + separator.size());
+    }
+}
+
 quantised_weights quantized(catalog const& source, std::string const& scheme) {
     // transformers 5.24 does not read the experts of the others, or reads them without a scale.
     constexpr std::string_view with_experts[] = {"fp8_block", "fp8_channel", "fp8_tensor",
@@ -327,8 +327,7 @@ quantised_weights quantized(catalog const& source, std::string const& scheme) {
     quantised_weights weights;
     detail::endings_of(scheme); // refuses an unknown scheme
     for (catalog_entry const& entry : source) {
-        bool const is_float = entry.dtype == data_type::f16 || entry.dtype == data_type::bf16 ||
-                              entry.dtype == data_type::f32 || entry.dtype == data_type::f64;
+        bool const is_float = detail::is_floating(entry.dtype) && bits(entry.dtype) >= 16;
         if (!is_float || entry.shape.size() != 2 ||
             !is_linear_weight(entry.key, converts_experts) ||
             (has_conv1d && entry.key.find(".c_") != std::string::npos))

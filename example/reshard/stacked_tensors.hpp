@@ -35,7 +35,10 @@ std::string unstacked(reshard::catalog const& source, std::size_t most_names);
 /// \throws error with errc::unsupported for schemes that are not supported
 std::string dequantized(reshard::catalog const& source, reshard::vector<std::string> const& casts);
 
-/// Statements that quantise weights, and the weights that they leave out.
+/// The parts of a text between separators.
+reshard::vector<std::string_view> parts_of(std::string_view text, std::string_view separator);
+
+/// Statements that quantise weights, and the weights that stay as they are.
 struct quantised_weights {
     std::string text;
     reshard::vector<std::string> misfits; ///< keys of weights whose shapes do not fit the scheme
@@ -43,8 +46,8 @@ struct quantised_weights {
 };
 
 /// Statements that quantise the weights that the quantisers of transformers convert: floating
-/// matrices `NAME.weight` in layers. Embeddings, output layers and routers are left out, and experts
-/// by schemes for which transformers does not read experts.
+/// matrices `NAME.weight` in layers. Embeddings, output layers and routers stay as they are, and so
+/// do experts with schemes for which transformers does not read experts.
 ///
 /// \throws error with errc::usage for an unknown scheme
 quantised_weights quantized(reshard::catalog const& source, std::string const& scheme);

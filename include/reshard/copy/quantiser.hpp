@@ -63,11 +63,11 @@ public:
     /// own, with the same result, except in constant tensors.
     index_vector const& block() const { return block_; }
 
-    /// The extent of a block in the numbers along an axis: pairs of numbers, for example, take half
-    /// of the columns. 0 for the whole axis.
+    /// The extent along an axis that a block has in a tensor: pairs of numbers, for example, take
+    /// half of the columns, and scales one.
     ///
-    /// \pre `!crosses_rows()`, and the tensor has elements
-    index_t numbers_in_block(std::size_t axis) const;
+    /// \pre the tensor has the axes of the value, and elements
+    index_t extent_of_block(std::size_t which, std::size_t axis) const;
 
     /// Whether blocks are runs of all elements, which may begin and end within rows. Then the
     /// tensors do not have the axes of the value.

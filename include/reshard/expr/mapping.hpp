@@ -334,6 +334,12 @@ namespace detail {
 template <>
 inline constexpr stored_form form_of<mapping>{"mapping", 5};
 
+/// Whether a value is one whole source tensor, with its axes in order.
+RESHARD_DECL bool is_whole_source(expression const& value, source_list const& sources);
+
+/// The value from which a source tensor is quantised; null for tensors that the source has.
+RESHARD_DECL quantised_value const* quantised_from(mapping const& program, key_id id);
+
 /// Whether a program dequantizes a source tensor.
 inline bool dequantizes(mapping const& program) {
     return std::ranges::any_of(program.relations(),

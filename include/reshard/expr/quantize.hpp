@@ -12,12 +12,9 @@
 namespace reshard::detail {
 
 /// Adds the value from which tensors are quantised to `values`, in f32, as the target tensor
-/// `made.name`, with the sources that it needs.
+/// `quantised.name`, with the sources that it needs.
 RESHARD_DECL void add_value(mapping& values, mapping const& program,
                             quantised_value const& quantised);
-
-/// The value from which a source tensor is quantised; null for tensors that the source has.
-RESHARD_DECL quantised_value const* quantised_from(mapping const& program, key_id id);
 
 } // namespace reshard::detail
 

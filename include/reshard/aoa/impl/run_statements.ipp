@@ -381,7 +381,8 @@ private:
                 related.count[numbers.size() - 1] = 1;
             } else if (shape.size() == numbers.size()) {
                 for (std::size_t axis = 0; axis < numbers.size(); ++axis)
-                    related.block.push_back(by.numbers_in_block(axis));
+                    related.block.push_back(by.block()[axis] == 0 ? 0
+                                                                  : by.extent_of_block(0, axis));
             } else {
                 continue;
             }

@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,24 +28,6 @@
 /// moves source tensors.
 
 namespace reshard::detail {
-
-/// How an axis of a tensor corresponds to an axis of the value: each `block` elements of the value
-/// belong to `count` elements of the tensor.
-struct block_counts {
-    index_t block = 1;
-    index_t count = 1;
-};
-
-/// \pre the tensor has the axes of the value
-inline block_counts blocks_along(quantiser const& by, index_vector const& value,
-                                 index_vector const& which, std::size_t axis) {
-    if (which[axis] == value[axis])
-        return {};
-    index_t const block = by.block()[axis];
-    if (block == 0)
-        return {std::max<index_t>(1, value[axis]), which[axis]};
-    return {block, which[axis] / std::max<index_t>(1, (value[axis] + block - 1) / block)};
-}
 
 /// The share of a rank in the tensors of one value.
 class quantised_share {
@@ -145,12 +126,12 @@ private:
             return whole(full.shape);
         box result;
         for (std::size_t axis = 0; axis < full.shape.size(); ++axis) {
-            auto const [block, count] = blocks_along(whole_, shape_, full.shape, axis);
-            index_t const first = region_.offset[axis] / block * count;
+            index_t const block = whole_.block()[axis];
+            index_t const each = whole_.extent_of_block(which, axis);
+            index_t const first = block == 0 ? 0 : region_.offset[axis] / block * each;
+            index_t const end = block == 0 ? each : (region_.end(axis) + block - 1) / block * each;
             result.offset.push_back(first);
-            result.shape.push_back(
-                std::min((region_.end(axis) + block - 1) / block * count, full.shape[axis]) -
-                first);
+            result.shape.push_back(std::min(end, full.shape[axis]) - first);
         }
         return result;
     }

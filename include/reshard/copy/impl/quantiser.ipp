@@ -980,10 +980,11 @@ RESHARD_DECL vector<std::string_view> endings_of(std::string_view scheme) {
     return endings;
 }
 
-RESHARD_DECL index_t quantiser::numbers_in_block(std::size_t axis) const {
-    index_t const numbers = tensors_[0].shape[axis];
-    return block_[axis] == 0 || numbers == shape_[axis] ? block_[axis]
-                                                        : numbers / (shape_[axis] / block_[axis]);
+RESHARD_DECL index_t quantiser::extent_of_block(std::size_t which, std::size_t axis) const {
+    index_t const extent = tensors_[which].shape[axis], block = block_[axis];
+    if (block == 0)
+        return extent;
+    return extent == shape_[axis] ? block : extent / divided_up(shape_[axis], block);
 }
 
 RESHARD_DECL bool quantiser::crosses_rows() const {

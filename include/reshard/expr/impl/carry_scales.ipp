@@ -21,12 +21,6 @@
 
 namespace reshard::detail {
 
-/// Whether an output is one whole source tensor, with its axes in order.
-inline bool is_whole_source(expression const& value, source_list const& sources) {
-    return is_source_box(value) && value.pieces.is_whole() &&
-           sources[value.pieces.source(0)].shape == value.shape;
-}
-
 /// What a message says of a piece that is changed: `cast to bfloat16`, or `computed`.
 inline std::string change_in(expression const& value, piece const& p) {
     return p.steps.computes() ? std::string("computed") : words("cast to ", value.dtype);

@@ -120,12 +120,8 @@ private:
     /// Compares the source tensors that the mapping expects with the tensors of the source.
     void check_sources() {
         int searches_left = 32;
-        auto quantised = map_.quantised().begin(); // in the order of their numbers
         for (key_id id = 0; id < map_.sources().size(); ++id) {
-            while (quantised != map_.quantised().end() &&
-                   id - quantised->first >= quantised->count && id >= quantised->first)
-                ++quantised;
-            if (quantised != map_.quantised().end() && id >= quantised->first)
+            if (quantised_from(map_, id))
                 continue;
             mapping_source const wanted = map_.sources()[id];
             std::string const key(wanted.key);

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <unordered_set>
 
 namespace reshard::detail {
@@ -135,12 +136,10 @@ RESHARD_DECL void mapping::add(std::string_view key, index_vector const& shape, 
 RESHARD_DECL vector<expression>
 mapping::add_quantised(std::string_view name, std::string_view scheme, expression value,
                        vector<detail::mapping_source> const& tensors) {
-    for (detail::quantised_value const& other : quantised_)
-        for (std::size_t i = 0; i < value.pieces.size(); ++i)
-            if (detail::key_id const id = value.pieces.source(i);
-                id != detail::zero_source && id - other.first < other.count)
-                fail(errc::unsupported, "'", name, "' has elements that are quantised as '",
-                     other.scheme, "' already; quantize the values from which they are made");
+    for (std::size_t i = 0; i < value.pieces.size(); ++i)
+        if (auto const* const from = detail::quantised_from(*this, value.pieces.source(i)))
+            fail(errc::unsupported, "'", name, "' has elements that are quantised as '",
+                 from->scheme, "' already; quantize the values from which they are made");
     detail::quantised_value added{std::string(name), std::string(scheme), std::move(value),
                                   static_cast<detail::key_id>(sources_.size()),
                                   static_cast<detail::key_id>(tensors.size())};
@@ -185,6 +184,20 @@ RESHARD_DECL expression mapping::known(detail::key_id i, index_vector const& sha
 }
 
 namespace detail {
+
+RESHARD_DECL bool is_whole_source(expression const& value, source_list const& sources) {
+    return is_source_box(value) && value.pieces.is_whole() &&
+           sources[value.pieces.source(0)].shape == value.shape;
+}
+
+RESHARD_DECL quantised_value const* quantised_from(mapping const& program, key_id id) {
+    auto const next =
+        std::ranges::upper_bound(program.quantised(), id, {}, &quantised_value::first);
+    if (next == program.quantised().begin() ||
+        id - std::prev(next)->first >= std::prev(next)->count)
+        return nullptr;
+    return &*std::prev(next);
+}
 
 RESHARD_DECL void refuse_quantised(mapping const& program, std::string_view call) {
     auto const refuse = [&](std::string_view key, std::string_view word) {

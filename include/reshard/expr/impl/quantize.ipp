@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,9 +20,7 @@ namespace reshard {
 RESHARD_DECL vector<expression> mapping::quantized(std::string_view key, expression const& value,
                                                    std::string_view scheme) {
     detail::quantiser const quantiser(scheme, value.shape);
-    bool const is_plain = value.dtype == data_type::f16 || value.dtype == data_type::bf16 ||
-                          value.dtype == data_type::f32 || value.dtype == data_type::f64;
-    if (!is_plain)
+    if (!detail::is_floating(value.dtype) || bits(value.dtype) < 16)
         fail(errc::dtype_mismatch, "it is ", value.dtype,
              ", and only values of float16, bfloat16, float32 and float64 are quantised",
              detail::may_be_quantised(value.dtype) ? "; dequantize it first" : "");
@@ -46,20 +43,22 @@ RESHARD_DECL void add_value(mapping& values, mapping const& program,
         return values.source(tensor.key, tensor.shape, tensor.dtype).pieces.source(0);
     };
     std::set<std::string, std::less<>> used;
+    bool is_dequantized = false;
     expression value{quantised.value.shape, quantised.value.dtype,
                      piece_list(quantised.value.ndim())};
     for (std::size_t i = 0; i < quantised.value.pieces.size(); ++i) {
-        piece which = quantised.value.pieces[i];
-        if (which.source != zero_source) {
-            mapping_source const tensor = program.sources()[which.source];
+        piece from = quantised.value.pieces[i];
+        is_dequantized |= from.steps.dequantizes();
+        if (from.source != zero_source) {
+            mapping_source const tensor = program.sources()[from.source];
             used.emplace(tensor.key);
-            which.source = add_source(tensor);
+            from.source = add_source(tensor);
         }
-        value.pieces.push_back(which);
+        value.pieces.push_back(from);
     }
     // The factors of scales come after the scales.
     for (relation const& related : program.relations())
-        if (related.is_of_values() && used.contains(related.key)) {
+        if (is_dequantized && related.is_of_values() && used.contains(related.key)) {
             used.insert(related.companion);
             for (mapping_source const& tensor : program.sources())
                 if (tensor.key == related.companion)
@@ -69,15 +68,6 @@ RESHARD_DECL void add_value(mapping& values, mapping const& program,
         }
     values.define(quantised.name,
                   value.dtype == data_type::f32 ? std::move(value) : cast(value, data_type::f32));
-}
-
-RESHARD_DECL quantised_value const* quantised_from(mapping const& program, key_id id) {
-    auto const next =
-        std::ranges::upper_bound(program.quantised(), id, {}, &quantised_value::first);
-    if (next == program.quantised().begin() ||
-        id - std::prev(next)->first >= std::prev(next)->count)
-        return nullptr;
-    return &*std::prev(next);
 }
 
 } // namespace reshard::detail

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -86,18 +85,6 @@ struct quantised_modules {
 
 inline constexpr std::string_view weight_ending = ".weight";
 
-/// The quantised values, by the number of their first part.
-using values_by_part = std::map<key_id, quantised_value const*>;
-
-/// The quantised value of which a source is a part, or null.
-inline quantised_value const* value_of_part(values_by_part const& values, key_id id) {
-    auto const next = values.upper_bound(id);
-    if (next == values.begin())
-        return nullptr;
-    quantised_value const* const value = std::prev(next)->second;
-    return id - value->first < value->count ? value : nullptr;
-}
-
 /// Why no configuration describes part `part` of a value under the key of an output; empty if one
 /// does.
 inline std::string problem_of_part(mapping_output const& output, quantised_value const& value,
@@ -120,9 +107,6 @@ inline std::string problem_of_part(mapping_output const& output, quantised_value
 /// The scheme and the modules that a program writes.
 inline quantised_modules find_quantised_modules(mapping const& program) {
     quantised_modules modules;
-    values_by_part values;
-    for (quantised_value const& value : program.quantised())
-        values.emplace(value.first, &value);
     std::map<std::string, std::set<std::size_t>> parts; // of each quantised module
     std::size_t count = 0;
     for (mapping_output const& output : program.outputs()) {
@@ -130,7 +114,7 @@ inline quantised_modules find_quantised_modules(mapping const& program) {
         quantised_value const* value = nullptr;
         std::size_t part = 0;
         for (std::size_t i = 0; i < pieces.size() && !value; ++i)
-            if ((value = value_of_part(values, pieces.source(i))))
+            if ((value = quantised_from(program, pieces.source(i))))
                 part = pieces.source(i) - value->first;
         std::string module;
         if (!value) {

@@ -35,60 +35,61 @@ namespace reshard::detail {
 /// Reads the elements of a value that a program makes, in f32.
 class value_reader {
 public:
-    value_reader(checkpoint const& source, mapping const& program, quantised_value const& value,
+    value_reader(chunk_reader& reader, mapping const& program, quantised_value const& value,
                  bool verify)
-        : source_(source), reader_(source, verify) {
+        : reader_(reader), verify_(verify) {
         add_value(values_, program, value);
-        if (dequantizes(values_))
-            scales_ = std::make_unique<stored_scales>(source, values_, verify);
     }
 
     /// Fills `values` with the elements from `first` on, in row-major order.
     void read(index_t first, std::span<float> values) {
+        checkpoint const& source = reader_.source();
+        std::optional<stored_scales> scales;
+        if (dequantizes(values_))
+            scales.emplace(source, values_, verify_);
         mapping_output const& output = *values_.outputs().begin();
         index_vector const& shape = output.value.shape;
         flat_range const range{first, first + std::ssize(values)};
         shard_descriptor const shard{output.key, data_type::f32, shape, whole(shape), range};
         layout const wanted = reshard::layout_of(vector<vector<shard_descriptor>>{{shard}});
-        plan_problem problem = problem_of(values_, source_.files_layout(), wanted);
-        problem.source_names = &source_.file_names();
+        plan_problem problem = problem_of(values_, source.files_layout(), wanted);
+        problem.source_names = &source.file_names();
         check_scales_exist(values_, problem);
         plan const reads =
             make_plan(problem, {holder_set::nobody(), holder_set({0})}, {.shared_sources = true});
         shard_views<tensor_view> target;
         target.add(0, 0, {values.data(), data_type::f32, {std::ssize(values)}, {1}});
-        bound_plan const bound{reads,        problem, source_.shapes(), target, &all_conversions(),
-                               scales_.get()};
+        bound_plan const bound{reads,
+                               problem,
+                               source.shapes(),
+                               target,
+                               &all_conversions(),
+                               scales ? &*scales : nullptr};
         for (transfer const& t : reads.transfers)
             if (t.source_key == zero_source)
                 run_locally(bound, t);
         run(reader_, loops_of(bound));
-        if (scales_)
-            scales_->trim();
-    }
-
-    void check_unchanged() const {
-        reader_.check_unchanged();
-        if (scales_)
-            scales_->check_unchanged();
+        if (scales)
+            scales->check_unchanged();
     }
 
 private:
-    checkpoint const& source_;
+    chunk_reader& reader_;
+    bool verify_;
     mapping values_;
-    chunk_reader reader_;
-    std::unique_ptr<stored_scales> scales_; ///< of a value that is dequantized
 };
 
 /// The tensors that are made of one value. Reads them in bands of whole units, and keeps the scales
-/// of all bands, and the numbers of the last.
+/// of all bands, and the numbers of the last, until `forget`.
 class quantised_tensors {
 public:
-    quantised_tensors(checkpoint const& source, mapping const& program,
+    /// \param elements memory for the values of a band
+    quantised_tensors(chunk_reader& reader, vector<float>& elements, mapping const& program,
                       quantised_value const& value, bool verify)
         : quantiser_(value.scheme, value.value.shape),
           name_(value.name),
-          values_(source, program, value, verify),
+          values_(reader, program, value, verify),
+          elements_(elements),
           band_units_(std::max<index_t>(1, band_elements /
                                                std::max<index_t>(1, quantiser_.first_element(1)))),
           scales_(static_cast<std::size_t>((quantiser_.units() + band_units_ - 1) / band_units_)) {}
@@ -115,15 +116,15 @@ public:
         }
     }
 
-    /// The memory of the scales.
+    /// The memory of the numbers and scales.
     std::size_t bytes_kept() const { return bytes_kept_; }
 
     void forget() {
         std::ranges::fill(scales_, vector<vector<std::byte>>());
+        numbers_ = {};
+        band_ = -1;
         bytes_kept_ = 0;
     }
-
-    void check_unchanged() const { values_.check_unchanged(); }
 
 private:
     static constexpr index_t band_elements = index_t{2} << 20;
@@ -160,24 +161,37 @@ private:
     void compute(index_t band) {
         index_t const unit = first_unit(band), end = first_unit(band + 1);
         index_t const first = quantiser_.first_element(unit);
-        elements_.resize(static_cast<std::size_t>(quantiser_.first_element(end) - first));
-        band_ = -1;
         float const maximum = quantiser_.needs_maximum() ? largest() : 0.0F;
-        values_.read(first, elements_);
-        vector<vector<std::byte>>& scales = scales_[static_cast<std::size_t>(band)];
-        scales.resize(tensors().size() - 1);
-        vector<std::span<std::byte>> bytes;
-        for (std::size_t which = 0; which < tensors().size(); ++which) {
-            vector<std::byte>& value = which == 0 ? numbers_ : scales[which - 1];
-            value.resize(begin_of(which, band + 1) - begin_of(which, band));
-            bytes.push_back(value);
-            bytes_kept_ += which == 0 ? 0 : value.size();
-        }
+        read_values(first, quantiser_.first_element(end));
+        vector<vector<std::byte>> bytes;
+        vector<std::span<std::byte>> spans;
+        for (std::size_t which = 0; which < tensors().size(); ++which)
+            bytes.emplace_back(begin_of(which, band + 1) - begin_of(which, band));
+        for (vector<std::byte>& each : bytes)
+            spans.emplace_back(each);
         at_path("'" + name_ + "'", [&] {
             quantiser_.run(unit, elements_, maximum,
-                           std::span<std::span<std::byte> const>(bytes.data(), bytes.size()));
+                           std::span<std::span<std::byte> const>(spans.data(), spans.size()));
         });
+        vector<vector<std::byte>>& scales = scales_[static_cast<std::size_t>(band)];
+        bytes_kept_ -= numbers_.size() + bytes_in(scales);
+        numbers_ = std::move(bytes.front());
+        bytes.erase(bytes.begin());
+        scales = std::move(bytes);
+        bytes_kept_ += numbers_.size() + bytes_in(scales);
         band_ = band;
+    }
+
+    static std::size_t bytes_in(vector<vector<std::byte>> const& scales) {
+        std::size_t sum = 0;
+        for (vector<std::byte> const& each : scales)
+            sum += each.size();
+        return sum;
+    }
+
+    void read_values(index_t first, index_t end) {
+        elements_.resize(static_cast<std::size_t>(end - first));
+        values_.read(first, elements_);
     }
 
     /// The largest magnitude of the whole tensor.
@@ -185,13 +199,10 @@ private:
         if (largest_)
             return *largest_;
         float most = 0;
-        vector<float> values;
         for (index_t band = 0; band < std::ssize(scales_); ++band) {
-            index_t const first = quantiser_.first_element(first_unit(band));
-            values.resize(
-                static_cast<std::size_t>(quantiser_.first_element(first_unit(band + 1)) - first));
-            values_.read(first, values);
-            float const here = largest_of(values);
+            read_values(quantiser_.first_element(first_unit(band)),
+                        quantiser_.first_element(first_unit(band + 1)));
+            float const here = largest_of(elements_);
             most = here > most || here != here ? here : most;
         }
         return *(largest_ = most);
@@ -200,13 +211,13 @@ private:
     quantiser quantiser_;
     std::string name_;
     value_reader values_;
+    vector<float>& elements_; ///< of a band
     index_t band_units_;
-    vector<float> elements_;
     index_t band_ = -1; ///< of `numbers_`
     vector<std::byte> numbers_;
     vector<vector<vector<std::byte>>>
         scales_;                 ///< by band and tensor; empty if they are not computed
-    std::size_t bytes_kept_ = 0; ///< in `scales_`
+    std::size_t bytes_kept_ = 0; ///< in `numbers_` and `scales_`
     std::optional<float> largest_;
 };
 
@@ -215,9 +226,12 @@ class quantised_files final : public file_store {
 public:
     /// \pre `source` outlives this object
     quantised_files(checkpoint const& source, mapping const& program, bool verify)
-        : below_(source.files()), path_(source.metadata().path.string() + " (quantised)") {
+        : below_(source.files()),
+          path_(source.metadata().path.string() + " (quantised)"),
+          reader_(source, verify) {
         for (quantised_value const& value : program.quantised())
-            tensors_.push_back(std::make_unique<quantised_tensors>(source, program, value, verify));
+            tensors_.push_back(
+                std::make_unique<quantised_tensors>(reader_, elements_, program, value, verify));
     }
 
     /// Adds the tensors and their file.
@@ -258,12 +272,10 @@ private:
     /// Notes how a tensor is interleaved that is quantised from a whole source tensor.
     static void carry_fused(mapping const& program, expression const& value,
                             checkpoint_tensor const& tensor, fused_tensors& fused) {
-        if (value.pieces.size() != 1 || value.pieces.source(0) == zero_source)
+        if (!is_whole_source(value, program.sources()))
             return;
-        key_id const source = value.pieces.source(0);
-        auto const match = fused.find(program.sources().key(source));
-        if (match == fused.end() || !value.pieces.is_whole() ||
-            value.shape != program.sources()[source].shape)
+        auto const match = fused.find(program.sources().key(value.pieces.source(0)));
+        if (match == fused.end())
             return;
         auto const axis = static_cast<std::size_t>(match->second.axis);
         index_vector const shape = tensor.shape;
@@ -287,8 +299,7 @@ private:
         /// Refuses files that were written to since their values were read.
         identity facts() const override {
             std::lock_guard const lock(files_.mutex_);
-            for (auto const& tensors : files_.tensors_)
-                tensors->check_unchanged();
+            files_.reader_.check_unchanged();
             return {0, 0, files_.bytes_, 0, 0};
         }
 
@@ -318,7 +329,7 @@ private:
         }
     }
 
-    /// Forgets the scales of other tensors if they take too much memory.
+    /// Forgets the bytes of other tensors if they take too much memory.
     void trim(quantised_tensors const& last, std::size_t more) const {
         kept_ += more;
         if (kept_ <= most_kept)
@@ -333,9 +344,11 @@ private:
     std::filesystem::path path_;
     std::uint64_t bytes_ = 0;
     vector<tensor_place> places_;
-    mutable std::mutex mutex_; ///< guards the tensors
+    mutable std::mutex mutex_; ///< guards the members below
+    chunk_reader reader_;
+    vector<float> elements_; ///< of a band
     vector<std::unique_ptr<quantised_tensors>> tensors_;
-    mutable std::size_t kept_ = 0; ///< bytes of scales
+    mutable std::size_t kept_ = 0; ///< bytes that the tensors keep
 };
 
 /// A checkpoint that also has the tensors that a program quantizes; null if it quantizes nothing.

@@ -280,17 +280,11 @@ inline void check_layout_wanted(std::optional<layout> const& wanted, write_optio
 /// The outputs that are a whole tensor of quantised blocks with their scales, and their schemes.
 inline std::map<std::string, std::string> blocks_of(mapping const& program) {
     std::map<std::string, std::string> blocks;
-    std::map<key_id, std::string_view> schemes;
-    for (quantised_value const& quantised : program.quantised())
-        if (quantised.count == 1)
-            schemes.emplace(quantised.first, quantised.scheme);
-    if (schemes.empty())
-        return blocks;
     for (mapping_output const& output : program.outputs())
-        if (output.value.pieces.size() == 1)
-            if (auto const match = schemes.find(output.value.pieces.source(0));
-                match != schemes.end() && output.value == program.source(match->first))
-                blocks.emplace(output.key, match->second);
+        if (is_whole_source(output.value, program.sources()))
+            if (auto const* const from = quantised_from(program, output.value.pieces.source(0));
+                from && from->count == 1)
+                blocks.emplace(output.key, from->scheme);
     return blocks;
 }
 
