@@ -277,12 +277,15 @@ outcome text_of(reshard::vector<explained> const& pieces, job const& full_job,
     std::string const text = text_of(pieces, full_job, forward, options.all);
     if (!text.empty() || (options.region.empty() && !forward))
         return {text};
-    for (detail::quantised_value const& value : full_job.map().quantised())
-        for (std::size_t i = 0; forward && i < value.value.pieces.size(); ++i)
-            if (detail::key_id const id = value.value.pieces.source(i);
-                id != detail::zero_source && full_job.map().sources().key(id) == options.source_key)
-                return {"'" + options.source_key + "' is quantised as " + value.scheme +
-                        ", to make '" + value.name + "'\n"};
+    for (detail::quantised_value const& value : full_job.map().quantised()) {
+        bool is_used = false;
+        value.for_each_source([&](detail::key_id id) {
+            is_used |= full_job.map().sources().key(id) == options.source_key;
+        });
+        if (forward && is_used)
+            return {"'" + options.source_key + "' is quantised as " + value.scheme + ", to make '" +
+                    value.name + "'\n"};
+    }
     if (options.region.empty())
         return {"no target uses '" + options.source_key + "'\n"};
     return {(forward ? "no target uses any element of the box " : "no element is in the box ") +

@@ -169,6 +169,12 @@ std::string mapping_text(mapping const& map) {
                 to_string(quantised.value.shape) + '\n';
         for (std::size_t i = 0; i < quantised.value.pieces.size(); ++i)
             text += piece_text(map, quantised.value.pieces[i]);
+        for (expression const& scales : quantised.kept) {
+            text += "  with scales " + std::string(reshard::name(scales.dtype)) + ' ' +
+                    to_string(scales.shape) + '\n';
+            for (std::size_t i = 0; i < scales.pieces.size(); ++i)
+                text += piece_text(map, scales.pieces[i]);
+        }
     }
     for (std::string const& key : map.removed())
         text += "removed " + key + '\n';

@@ -300,18 +300,31 @@ inline full_matrix random_values(random_call& from, data_type dtype, index_vecto
 
 /// What the scheme makes of all values at once, as matrices. The tests of the quantiser
 /// compare it with the libraries.
+///
+/// \param kept by tensor, empty or the scales to keep
 inline std::vector<full_matrix> quantised_whole(full_matrix const& values,
-                                                detail::quantiser const& by) {
+                                                detail::quantiser const& by,
+                                                std::vector<full_matrix> const& kept = {}) {
     std::vector<float> elements;
     for (std::uint64_t const element : values.elements)
         elements.push_back(as_float(values.dtype, element));
-    std::vector<std::vector<std::byte>> bytes;
+    std::vector<std::vector<std::byte>> bytes, scales;
     std::vector<std::span<std::byte>> spans;
+    std::vector<std::span<std::byte const>> spans_of_scales;
     for (std::size_t which = 0; which < by.tensors().size(); ++which)
         bytes.emplace_back(by.first_byte(which, by.units()));
+    for (full_matrix const& which : kept) {
+        auto& last = scales.emplace_back();
+        for (std::uint64_t const element : which.elements) {
+            auto const* const first = reinterpret_cast<std::byte const*>(&element);
+            last.insert(last.end(), first, first + bits(which.dtype) / 8);
+        }
+    }
     for (auto& which : bytes)
         spans.emplace_back(which);
-    by.run(0, elements, detail::largest_of(elements), spans);
+    for (auto& which : scales)
+        spans_of_scales.emplace_back(which);
+    by.run(0, elements, detail::largest_of(elements), spans, spans_of_scales);
     std::vector<full_matrix> tensors;
     for (std::size_t which = 0; which < bytes.size(); ++which) {
         detail::quantised_tensor const& of = by.tensors()[which];
@@ -328,14 +341,21 @@ inline std::vector<full_matrix> quantised_whole(full_matrix const& values,
     return tensors;
 }
 
-/// The call of a seed that quantizes: the values `x`, and the tensors that its scheme makes.
+/// The call of a seed that quantizes: the values `x`, perhaps the scales of other values to keep,
+/// and the tensors that its scheme makes.
 struct quantize_of_seed {
+    struct source_matrix {
+        std::string key;
+        full_matrix held;
+        cut_type cut{};
+    };
+
     std::string_view scheme;
-    full_matrix held;
+    std::vector<source_matrix> sources; ///< the values first
     bool is_transposed = false;
-    std::vector<full_matrix> wanted; ///< by tensor
-    cut_type source{};
-    std::vector<cut_type> targets; ///< by tensor
+    std::vector<index_vector> shapes; ///< of the tensors of the scheme
+    std::vector<full_matrix> wanted;  ///< by tensor
+    std::vector<cut_type> targets;    ///< by tensor
 
     explicit quantize_of_seed(std::uint32_t seed) {
         random_call from{std::mt19937(seed)};
@@ -346,20 +366,41 @@ struct quantize_of_seed {
                                  (from.below(300) / chosen.column + 1) * chosen.column};
         full_matrix const values = random_values(
             from, from.one_of({data_type::f32, data_type::bf16, data_type::f16}), shape);
-        held = is_transposed ? transposed(values) : values;
-        wanted = quantised_whole(values, detail::quantiser(scheme, shape));
-        source = call_of_seed::a_cut(from);
-        for (std::size_t which = 0; which < wanted.size(); ++which)
-            targets.push_back(call_of_seed::a_cut(from));
+        sources.push_back({"x", is_transposed ? transposed(values) : values, a_cut(from)});
+        detail::quantiser const by(scheme, shape);
+        std::vector<full_matrix> kept;
+        if (from.below(2) == 1) {
+            kept = quantised_whole(random_values(from, data_type::f32, shape), by);
+            for (std::size_t which = 0; which < kept.size(); ++which)
+                if (by.tensors()[which].is_scale)
+                    sources.push_back({key(which), kept[which], a_cut(from)});
+                else
+                    kept[which].elements.clear();
+        }
+        wanted = quantised_whole(values, by, kept);
+        for (std::size_t which = 0; which < wanted.size(); ++which) {
+            shapes.push_back(by.tensors()[which].shape);
+            targets.push_back(a_cut(from));
+        }
     }
+
+    static cut_type a_cut(random_call& from) { return call_of_seed::a_cut(from); }
 
     static std::string key(std::size_t which) { return "w" + std::to_string(which); }
 
     mapping made() const {
         mapping program;
-        expression const values = program.source("x", held.shape, held.dtype);
-        auto const tensors =
-            program.quantized("w", is_transposed ? permute(values, {1, 0}) : values, scheme);
+        std::vector<expression> held;
+        for (source_matrix const& each : sources)
+            held.push_back(program.source(each.key, each.held.shape, each.held.dtype));
+        vector<expression> kept;
+        for (std::size_t which = 0; which < wanted.size(); ++which)
+            for (std::size_t i = 1; i < sources.size(); ++i)
+                if (sources[i].key == key(which))
+                    kept.push_back(shapes[which].size() == 2 ? held[i]
+                                                             : reshape(held[i], shapes[which]));
+        auto const tensors = program.quantized(
+            "w", is_transposed ? permute(held[0], {1, 0}) : held[0], scheme, kept);
         for (std::size_t which = 0; which < tensors.size(); ++which)
             program.define(key(which), tensors[which].ndim() == 2
                                            ? tensors[which]

@@ -26,6 +26,7 @@ struct quantised_tensor {
     std::string suffix; ///< its key is the key of the tensor, followed by this
     data_type dtype{};
     index_vector shape;
+    bool is_scale = false;
     bool is_constant = false; ///< its bytes depend on the shape and the maximum alone; unit 0 has
                               ///< them all
 };
@@ -33,10 +34,16 @@ struct quantised_tensor {
 /// The names of all schemes, separated by commas.
 RESHARD_DECL std::string quantisation_schemes();
 
+/// The end of the key of a tensor of a scheme.
+struct scheme_ending {
+    std::string_view text;
+    bool is_scale = false;
+};
+
 /// The endings of the keys of a scheme's tensors, the weight first.
 ///
 /// \throws error with errc::usage for an unknown scheme
-RESHARD_DECL vector<std::string_view> endings_of(std::string_view scheme);
+RESHARD_DECL vector<scheme_ending> endings_of(std::string_view scheme);
 
 /// Quantises a tensor of one shape by one scheme.
 ///

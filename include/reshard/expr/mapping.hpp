@@ -180,17 +180,30 @@ inline constexpr enum_range range_of_enum<relation::kind>{10, "the kind of relat
 /// Source tensors that no source has: a value is quantised to make them. They have consecutive
 /// numbers, and their keys are the names of the tensors with the scheme in parentheses.
 struct quantised_value {
-    std::string name;   ///< of the value, for messages
-    std::string scheme; ///< as `mapping::quantized` accepts it
-    expression value;   ///< made of other source tensors
-    key_id first = 0;   ///< the number of the first tensor
+    std::string name;        ///< of the value, for messages
+    std::string scheme;      ///< as `mapping::quantized` accepts it
+    expression value;        ///< made of other source tensors
+    vector<expression> kept; ///< the scales to use, in the order of the scheme; none: new ones
+    key_id first = 0;        ///< the number of the first tensor
     key_id count = 0;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.name, self.scheme, self.value, self.first, self.count);
+        visit(self.name, self.scheme, self.value, self.kept, self.first, self.count);
     }
 
     bool operator==(quantised_value const&) const = default;
+
+    /// Calls `visit` with the number of the source tensor of each piece that has one.
+    template <class Visit>
+    void for_each_source(Visit&& visit) const {
+        auto const visit_pieces = [&](expression const& of) {
+            for (std::size_t i = 0; i < of.pieces.size(); ++i)
+                if (key_id const id = of.pieces.source(i); id != zero_source)
+                    visit(id);
+        };
+        visit_pieces(value);
+        std::ranges::for_each(kept, visit_pieces);
+    }
 };
 
 } // namespace detail
@@ -252,12 +265,14 @@ public:
     ///
     /// \param key    the key of the numbers, for messages
     /// \param scheme for example `fp8_block`; doc/aoa.md lists all
-    /// \throws error with errc::usage for an unknown scheme, errc::shape_mismatch for a shape that
-    ///         the scheme does not have, errc::dtype_mismatch unless the value has f16, bf16, f32
-    ///         or f64, errc::unsupported if the value is made of quantised tensors
+    /// \param kept   the scales to use, in the order of the scheme; empty: new ones are chosen
+    /// \throws error with errc::usage for an unknown scheme or another number of scales,
+    ///         errc::shape_mismatch and errc::dtype_mismatch for scales or a shape that the scheme
+    ///         does not have, and unless the value has f16, bf16, f32 or f64; errc::unsupported if
+    ///         the value is made of quantised tensors
     /// \par Source the attribute `quantize` of AOA here
     vector<expression> quantized(std::string_view key, expression const& value,
-                                 std::string_view scheme);
+                                 std::string_view scheme, vector<expression> kept = {});
 
     /// Defines the target tensor `key`; replaces an earlier definition.
     void define(std::string_view key, expression value);
@@ -292,9 +307,8 @@ public:
     ///
     /// \param tensors their keys, shapes and data types
     /// \throws error with errc::usage if the source has such a key, errc::unsupported if the value
-    ///         is made of such tensors itself
-    vector<expression> add_quantised(std::string_view name, std::string_view scheme,
-                                     expression value,
+    ///         or a scale is made of such tensors itself
+    vector<expression> add_quantised(detail::quantised_value added,
                                      vector<detail::mapping_source> const& tensors);
     vector<detail::quantised_value> const& quantised() const { return quantised_; }
 
@@ -332,7 +346,7 @@ private:
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<mapping>{"mapping", 5};
+inline constexpr stored_form form_of<mapping>{"mapping", 6};
 
 /// Whether a value is one whole source tensor, with its axes in order.
 RESHARD_DECL bool is_whole_source(expression const& value, source_list const& sources);

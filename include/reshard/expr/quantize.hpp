@@ -12,7 +12,8 @@
 namespace reshard::detail {
 
 /// Adds the value from which tensors are quantised to `values`, in f32, as the target tensor
-/// `quantised.name`, with the sources that it needs.
+/// `quantised.name`, and the scales to keep under the keys of the tensors that they become, with
+/// the sources that all need.
 RESHARD_DECL void add_value(mapping& values, mapping const& program,
                             quantised_value const& quantised);
 

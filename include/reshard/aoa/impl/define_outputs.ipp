@@ -64,6 +64,8 @@ public:
             if (quantised.contains(id))
                 for (std::string const& key : of.companions())
                     scales.erase(in_.source.find(key));
+        for (reshard::detail::quantised_value const& kept : in_.result.map.quantised())
+            kept.for_each_source([&](key_id id) { scales.erase(id); });
         return scales;
     }
 

@@ -439,27 +439,31 @@ private:
         auto const right = in_.code.right(statement);
         std::string const key = shown_key(in_.code, statement, right[0]);
         bound_value const& operand = in_.names.value(operands_[0]);
-        operand.for_each_source([&](key_id id) {
-            if (in_.source.is_stand_in(id))
-                throw statement_error{errc::unknown_key,
-                                      words("'", key, "' is made of '", in_.source.parameter(id),
-                                            "', but the source has only the state of that tensor"),
-                                      in_.code.left(statement)[0].where, key};
-        });
+        for (std::uint32_t const used : operands_)
+            in_.names.value(used).for_each_source([&](key_id id) {
+                if (in_.source.is_stand_in(id))
+                    throw statement_error{
+                        errc::unknown_key,
+                        words("'", key, "' is made of '", in_.source.parameter(id),
+                              "', but the source has only the state of that tensor"),
+                        in_.code.left(statement)[0].where, key};
+            });
         vector<expression> results;
         try {
             auto const& text = std::get<std::string>(scheme.value);
-            std::string_view const ending = endings_of(text).front();
+            std::string_view const ending = endings_of(text).front().text;
             std::string_view base = key;
             base.remove_suffix(key.ends_with(ending) ? ending.size() : 0);
-            results = in_.result.map.quantized(base, operand.tensor, text);
+            vector<expression> kept;
+            for (std::size_t i = 1; i < operands_.size(); ++i)
+                kept.push_back(in_.names.value(operands_[i]).tensor);
+            results = in_.result.map.quantized(base, operand.tensor, text, std::move(kept));
         } catch (error const& problem) {
             throw statement_error{problem.code(),
                                   words("'", key, "' cannot be quantised: ", problem.what()),
                                   scheme.where, key};
         }
-        if (results.size() != right.size() || statement.left != 1 ||
-            in_.code.attributes(statement).size() != 1)
+        if (results.size() != right.size() || in_.code.attributes(statement).size() != 1)
             throw statement_error{errc::bad_macro, "the program has not been expanded",
                                   scheme.where};
         warn_of_states(statement, operand);
@@ -477,7 +481,8 @@ private:
         }
         for (std::size_t i = 0; i < right.size(); ++i)
             in_.names.bind(right[i], in_.names.store(std::move(made[i])), statement.origin);
-        in_.names.release(operands_[0]);
+        for (std::uint32_t const used : operands_)
+            in_.names.release(used);
     }
 
     /// Relates the quantised sources of operands to the scales by which they are multiplied.

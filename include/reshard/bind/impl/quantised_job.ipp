@@ -35,7 +35,10 @@ public:
     /// \param number counts the values, so that ranks take turns with those that cannot be cut
     quantised_share(mapping const& program, quantised_value const& result, std::size_t number,
                     int rank, int ranks)
-        : name_(result.name), shape_(result.value.shape), whole_(result.scheme, shape_) {
+        : name_(result.name),
+          shape_(result.value.shape),
+          whole_(result.scheme, shape_),
+          keeps_(!result.kept.empty()) {
         for (key_id i = 0; i < result.count; ++i)
             keys_.emplace_back(program.sources().key(result.first + i));
         region_ = share_of(static_cast<index_t>(number), rank, ranks);
@@ -43,15 +46,26 @@ public:
     }
 
     std::string const& name() const { return name_; }
-    bool needs_maximum() const { return whole_.needs_maximum(); }
+    bool needs_maximum() const { return whole_.needs_maximum() && !keeps_; }
 
-    /// Adds the share of the value.
+    /// Adds the share of the value, and of the scales to keep.
     void add_values(state_dict& values) {
         elements_.resize(static_cast<std::size_t>(element_count(region_)));
         if (!is_empty(region_))
             values.add({name_, data_type::f32, shape_, region_},
                        tensor_view{elements_.data(), data_type::f32, region_.shape,
                                    row_major_strides(region_.shape)});
+        for (std::size_t which = 0; keeps_ && which < keys_.size(); ++which) {
+            auto& bytes = kept_.emplace_back();
+            quantised_tensor const& full = whole_.tensors()[which];
+            box const scales = box_made(which);
+            if (!full.is_scale || is_empty(scales))
+                continue;
+            bytes.resize(static_cast<std::size_t>(byte_count(element_count(scales), full.dtype)));
+            values.add({keys_[which], full.dtype, full.shape, scales},
+                       tensor_view{bytes.data(), full.dtype, scales.shape,
+                                   row_major_strides(scales.shape)});
+        }
     }
 
     /// Adds the tensors that this rank makes.
@@ -80,17 +94,17 @@ public:
             numbers.push_back(is_constant ? std::span<std::byte>() : bytes_[which]);
             constants.push_back(is_constant ? bytes_[which] : std::span<std::byte>());
         }
-        auto const all = [](vector<std::span<std::byte>> const& bytes) {
-            return std::span<std::span<std::byte> const>(bytes.data(), bytes.size());
-        };
-        whole_.run(0, {}, maximum, all(constants));
-        by_->run(0, elements_, maximum, all(numbers));
+        vector<std::span<std::byte const>> const kept(kept_.begin(), kept_.end());
+        auto const all = [](auto const& bytes) { return std::span(bytes.data(), bytes.size()); };
+        whole_.run(0, {}, maximum, all(constants), all(kept));
+        by_->run(0, elements_, maximum, all(numbers), all(kept));
     }
 
     index_t bytes() const {
         std::size_t sum = elements_.size() * sizeof(float);
-        for (auto const& which : bytes_)
-            sum += which.size();
+        for (auto const* const tensors : {&bytes_, &kept_})
+            for (auto const& which : *tensors)
+                sum += which.size();
         return static_cast<index_t>(sum);
     }
 
@@ -139,11 +153,13 @@ private:
     std::string name_;
     index_vector shape_; ///< of the value
     quantiser whole_;
+    bool keeps_;                  ///< whether there are scales to keep
     vector<std::string> keys_;    ///< of the tensors
     box region_;                  ///< the share of the value
     std::optional<quantiser> by_; ///< of the share
     vector<float> elements_;
     vector<vector<std::byte>> bytes_; ///< of the tensors
+    vector<vector<std::byte>> kept_;  ///< by tensor, if there are scales to keep; some are empty
 };
 
 /// A job that quantizes.

@@ -52,6 +52,10 @@ enum class tensor_role : std::uint8_t {
     description, ///< the state of bitsandbytes in JSON
 };
 
+constexpr bool is_scale(tensor_role role) {
+    return role == tensor_role::scales || role == tensor_role::whole_scale;
+}
+
 struct scheme_tensor {
     std::string_view suffix{};
     data_type dtype{};
@@ -968,15 +972,15 @@ RESHARD_DECL quantiser::quantiser(std::string_view name, index_vector shape)
     for (scheme_tensor const& which : scheme_->tensors)
         if (which.role != tensor_role::none)
             tensors_.push_back({std::string(which.suffix), which.dtype,
-                                shape_of_tensor(*scheme_, which, shape),
+                                shape_of_tensor(*scheme_, which, shape), is_scale(which.role),
                                 which.role > tensor_role::scales});
 }
 
-RESHARD_DECL vector<std::string_view> endings_of(std::string_view scheme) {
-    vector<std::string_view> endings;
+RESHARD_DECL vector<scheme_ending> endings_of(std::string_view scheme) {
+    vector<scheme_ending> endings;
     for (scheme_tensor const& which : quantisation_scheme_of(scheme).tensors)
         if (which.role != tensor_role::none)
-            endings.push_back(which.suffix);
+            endings.push_back({which.suffix, is_scale(which.role)});
     return endings;
 }
 

@@ -167,10 +167,13 @@ RESHARD_DECL vector<source_usage> usages_of(mapping const& map) {
         usages.push_back({box_list(source.shape.size()), box_list(source.shape.size()), {}});
     for (mapping_output const& output : map.outputs())
         add_usage(usages, map.sources(), output.value);
-    for (quantised_value const& quantised : map.quantised())
+    for (quantised_value const& quantised : map.quantised()) {
         add_usage(
             usages, map.sources(), quantised.value,
             chain_step{map.sources()[quantised.first].dtype, chain_step::operation::multiply, 1});
+        for (expression const& scales : quantised.kept)
+            add_usage(usages, map.sources(), scales);
+    }
     return usages;
 }
 

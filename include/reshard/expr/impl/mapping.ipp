@@ -134,15 +134,15 @@ RESHARD_DECL void mapping::add(std::string_view key, index_vector const& shape, 
 }
 
 RESHARD_DECL vector<expression>
-mapping::add_quantised(std::string_view name, std::string_view scheme, expression value,
+mapping::add_quantised(detail::quantised_value added,
                        vector<detail::mapping_source> const& tensors) {
-    for (std::size_t i = 0; i < value.pieces.size(); ++i)
-        if (auto const* const from = detail::quantised_from(*this, value.pieces.source(i)))
-            fail(errc::unsupported, "'", name, "' has elements that are quantised as '",
+    added.for_each_source([&](detail::key_id id) {
+        if (auto const* const from = detail::quantised_from(*this, id))
+            fail(errc::unsupported, "'", added.name, "' has elements that are quantised as '",
                  from->scheme, "' already; quantize the values from which they are made");
-    detail::quantised_value added{std::string(name), std::string(scheme), std::move(value),
-                                  static_cast<detail::key_id>(sources_.size()),
-                                  static_cast<detail::key_id>(tensors.size())};
+    });
+    added.first = static_cast<detail::key_id>(sources_.size());
+    added.count = static_cast<detail::key_id>(tensors.size());
     vector<expression> parts;
     for (detail::mapping_source const& tensor : tensors) {
         if (number_of(tensor.key))
@@ -282,9 +282,12 @@ inline void check_quantised(quantised_value const& value, source_list const& sou
     if (value.first > sources.size() || value.count > sources.size() - value.first)
         fail(errc::bad_layout, "it has quantised tensors of '", value.name, "' that do not exist");
     check_pieces_of({value.name, value.value}, sources, scaled);
-    for (std::size_t i = 0; i < value.value.pieces.size(); ++i)
-        if (key_id const id = value.value.pieces.source(i); id != zero_source && id >= value.first)
+    for (expression const& scales : value.kept)
+        check_pieces_of({value.name, scales}, sources, scaled);
+    value.for_each_source([&](key_id id) {
+        if (id >= value.first)
             fail(errc::bad_layout, "it quantizes '", value.name, "' from tensors that come later");
+    });
 }
 
 } // namespace detail

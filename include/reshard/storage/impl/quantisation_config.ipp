@@ -89,7 +89,7 @@ inline constexpr std::string_view weight_ending = ".weight";
 /// does.
 inline std::string problem_of_part(mapping_output const& output, quantised_value const& value,
                                    std::size_t part, std::string& module) {
-    std::string const ending(endings_of(value.scheme)[part]);
+    std::string const ending(endings_of(value.scheme)[part].text);
     std::string const expected = words(weight_ending, ending);
     if (!is_source_box(output.value) || !output.value.pieces.is_whole())
         return words("'", output.key, "' is not a whole tensor of one quantised value");

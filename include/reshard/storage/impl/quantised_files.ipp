@@ -32,7 +32,7 @@
 
 namespace reshard::detail {
 
-/// Reads the elements of a value that a program makes, in f32.
+/// Reads the elements of a value that a program makes, in f32, and of the scales to keep.
 class value_reader {
 public:
     value_reader(chunk_reader& reader, mapping const& program, quantised_value const& value,
@@ -41,16 +41,17 @@ public:
         add_value(values_, program, value);
     }
 
-    /// Fills `values` with the elements from `first` on, in row-major order.
-    void read(index_t first, std::span<float> values) {
+    /// Fills `values`, of one axis, with the elements of the tensor `key` from `first` on, in
+    /// row-major order.
+    void read(std::string_view key, index_t first, tensor_view values) {
         checkpoint const& source = reader_.source();
         std::optional<stored_scales> scales;
         if (dequantizes(values_))
             scales.emplace(source, values_, verify_);
-        mapping_output const& output = *values_.outputs().begin();
+        mapping_output const& output = *values_.find(key);
         index_vector const& shape = output.value.shape;
-        flat_range const range{first, first + std::ssize(values)};
-        shard_descriptor const shard{output.key, data_type::f32, shape, whole(shape), range};
+        flat_range const range{first, first + values.shape[0]};
+        shard_descriptor const shard{output.key, values.dtype, shape, whole(shape), range};
         layout const wanted = reshard::layout_of(vector<vector<shard_descriptor>>{{shard}});
         plan_problem problem = problem_of(values_, source.files_layout(), wanted);
         problem.source_names = &source.file_names();
@@ -58,7 +59,7 @@ public:
         plan const reads =
             make_plan(problem, {holder_set::nobody(), holder_set({0})}, {.shared_sources = true});
         shard_views<tensor_view> target;
-        target.add(0, 0, {values.data(), data_type::f32, {std::ssize(values)}, {1}});
+        target.add(0, 0, values);
         bound_plan const bound{reads,
                                problem,
                                source.shapes(),
@@ -87,12 +88,17 @@ public:
     quantised_tensors(chunk_reader& reader, vector<float>& elements, mapping const& program,
                       quantised_value const& value, bool verify)
         : quantiser_(value.scheme, value.value.shape),
+          needs_maximum_(quantiser_.needs_maximum() && value.kept.empty()),
           name_(value.name),
           values_(reader, program, value, verify),
           elements_(elements),
           band_units_(std::max<index_t>(1, band_elements /
                                                std::max<index_t>(1, quantiser_.first_element(1)))),
-          scales_(static_cast<std::size_t>((quantiser_.units() + band_units_ - 1) / band_units_)) {}
+          scales_(static_cast<std::size_t>((quantiser_.units() + band_units_ - 1) / band_units_)) {
+        for (key_id i = 0; i < value.count && !value.kept.empty(); ++i)
+            kept_keys_.emplace_back(tensors()[i].is_scale ? program.sources().key(value.first + i)
+                                                          : std::string_view());
+    }
 
     vector<quantised_tensor> const& tensors() const { return quantiser_.tensors(); }
 
@@ -161,8 +167,10 @@ private:
     void compute(index_t band) {
         index_t const unit = first_unit(band), end = first_unit(band + 1);
         index_t const first = quantiser_.first_element(unit);
-        float const maximum = quantiser_.needs_maximum() ? largest() : 0.0F;
+        float const maximum = needs_maximum_ ? largest() : 0.0F;
         read_values(first, quantiser_.first_element(end));
+        vector<vector<std::byte>> const kept = read_kept(band);
+        vector<std::span<std::byte const>> const kept_spans(kept.begin(), kept.end());
         vector<vector<std::byte>> bytes;
         vector<std::span<std::byte>> spans;
         for (std::size_t which = 0; which < tensors().size(); ++which)
@@ -170,8 +178,10 @@ private:
         for (vector<std::byte>& each : bytes)
             spans.emplace_back(each);
         at_path("'" + name_ + "'", [&] {
-            quantiser_.run(unit, elements_, maximum,
-                           std::span<std::span<std::byte> const>(spans.data(), spans.size()));
+            quantiser_.run(
+                unit, elements_, maximum,
+                std::span<std::span<std::byte> const>(spans.data(), spans.size()),
+                std::span<std::span<std::byte const> const>(kept_spans.data(), kept_spans.size()));
         });
         vector<vector<std::byte>>& scales = scales_[static_cast<std::size_t>(band)];
         bytes_kept_ -= numbers_.size() + bytes_in(scales);
@@ -191,7 +201,28 @@ private:
 
     void read_values(index_t first, index_t end) {
         elements_.resize(static_cast<std::size_t>(end - first));
-        values_.read(first, elements_);
+        values_.read(name_, first, {elements_.data(), data_type::f32, {end - first}, {1}});
+    }
+
+    /// By tensor: the scales to keep that a band needs.
+    vector<vector<std::byte>> read_kept(index_t band) {
+        vector<vector<std::byte>> kept(kept_keys_.size());
+        for (std::size_t which = 0; which < kept.size(); ++which) {
+            if (kept_keys_[which].empty())
+                continue;
+            quantised_tensor const& scales = tensors()[which];
+            std::uint64_t const begin = scales.is_constant ? 0 : begin_of(which, band);
+            std::uint64_t const end =
+                scales.is_constant ? bytes_of(which) : begin_of(which, band + 1);
+            kept[which].resize(end - begin);
+            auto const each = static_cast<std::uint64_t>(bits(scales.dtype) / 8);
+            values_.read(kept_keys_[which], static_cast<index_t>(begin / each),
+                         {kept[which].data(),
+                          scales.dtype,
+                          {static_cast<index_t>((end - begin) / each)},
+                          {1}});
+        }
+        return kept;
     }
 
     /// The largest magnitude of the whole tensor.
@@ -209,9 +240,11 @@ private:
     }
 
     quantiser quantiser_;
+    bool needs_maximum_;
     std::string name_;
     value_reader values_;
-    vector<float>& elements_; ///< of a band
+    vector<std::string> kept_keys_; ///< by tensor, if there are scales to keep; empty for others
+    vector<float>& elements_;       ///< of a band
     index_t band_units_;
     index_t band_ = -1; ///< of `numbers_`
     vector<std::byte> numbers_;

@@ -278,9 +278,7 @@ RESHARD_DECL vector<std::size_t> tensors_used(plan_problem const& work, mapping 
         if (related.is_of_values())
             use(related.companion);
     for (quantised_value const& quantised : program.quantised())
-        for (std::size_t i = 0; i < quantised.value.pieces.size(); ++i)
-            if (key_id const source = quantised.value.pieces.source(i); source != zero_source)
-                use(program.sources().key(source));
+        quantised.for_each_source([&](key_id source) { use(program.sources().key(source)); });
     vector<std::size_t> used;
     for (std::size_t i = 0; i < is_used.size(); ++i)
         if (is_used[i])

@@ -25,7 +25,7 @@ inline vector<name> quantised_names(macro_context& context, statement const& sta
         auto const endings = reshard::detail::endings_of(text ? *text : "");
         if (names.size() == 1 && names[0].kind == name::kind_type::text)
             for (std::size_t i = 0; i < endings.size(); ++i) {
-                std::string const key = words(context.code.text(written[0]), endings[i]);
+                std::string const key = words(context.code.text(written[0]), endings[i].text);
                 names.resize(i);
                 names.push_back(context.code.make_text(key, written[0].where));
             }
@@ -61,16 +61,20 @@ RESHARD_DECL void expand_quantize(macro_context& context, statement const& curre
                  axis->where});
     vector<name> const results = quantised_names(context, current_statement, scheme);
     auto const left = context.code.left(current_statement);
-    vector<name> operands(left.begin(), left.end());
+    vector<name> operands(left.begin(), left.end()), values = operands;
+    if (!find_attribute(context.code, current_statement, "axis"))
+        values.resize(1); // the others are scales
     statement like = context.derive(current_statement, "quantize");
     list.pop_back();
-    if (!list.empty() || operands.size() > 1) {
+    if (!list.empty()) {
         name const value = context.code.make_fresh(
             results[0].kind == name::kind_type::text ? context.code.text(results[0]) : "",
             results[0].where);
         like.attributes = context.code.make_attributes(std::move(list));
-        expanded.push_back(context.make(operands, {&value, 1}, like));
-        operands.assign(1, value);
+        expanded.push_back(context.make(values, {&value, 1}, like));
+        operands.erase(operands.begin(),
+                       operands.begin() + static_cast<std::ptrdiff_t>(values.size()));
+        operands.insert(operands.begin(), value);
     }
     like.attributes = context.code.make_attributes({scheme});
     expanded.push_back(context.make(operands, results, like));
