@@ -120,6 +120,10 @@ struct scale_finding {
 /// \param source the layout that the program reads
 RESHARD_DECL vector<scale_finding> carry_scales(mapping& program, layout const& source);
 
+/// Relates the outputs of a program to the scales of the numbers that it quantizes, and finds
+/// outputs whose numbers it moves, joins or cuts in another way than their scales.
+RESHARD_DECL vector<scale_finding> relate_quantised(mapping& program);
+
 /// Warns if a program changes or renames a quantised tensor, or if `target` cuts it, and another
 /// tensor of a similar key looks like its scales but follows no known convention.
 ///

@@ -145,6 +145,22 @@ inline void relate_scales(lower_context& context, vector<scale_pattern> const& p
         }
 }
 
+/// Relates each output to the scales of its numbers that the program quantizes, and reports
+/// outputs without them.
+inline void relate_quantised(lower_context& context) {
+    for (reshard::detail::scale_finding const& found :
+         reshard::detail::relate_quantised(context.result.map)) {
+        binding const* const bound = context.names.find(found.key);
+        finding said{
+            found.level,   std::string(reshard::name(found.code)), found.key,
+            found.message, bound ? bound->where : text_span{},     bound ? bound->origin : 0};
+        if (found.level == severity::error)
+            context.report(found.code, std::move(said));
+        else
+            context.result.findings.push_back(std::move(said));
+    }
+}
+
 } // namespace reshard::aoa::detail
 
 #endif

@@ -259,6 +259,7 @@ RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
     detail::follow_scales(context, patterns);
     detail::define_outputs(context);
     detail::relate_scales(context, patterns);
+    detail::relate_quantised(context);
     context.warn_replaced();
     detail::relate_copies(context);
     detail::declare_fused(context);

@@ -365,31 +365,6 @@ private:
             });
     }
 
-    /// Relates the numbers to their scales, so that a rank with numbers has to have their scales.
-    void relate_made_scales(std::span<name const> names, vector<expression> const& results,
-                            quantiser const& by) {
-        index_vector const numbers = results[0].shape;
-        if (by.crosses_rows() || element_count(numbers) == 0)
-            return;
-        for (std::size_t i = 1; i < results.size(); ++i) {
-            index_vector const shape = results[i].shape;
-            relation related{relation::kind::scale, std::string(in_.code.text(names[0])),
-                             std::string(in_.code.text(names[i]))};
-            if (shape.size() == 1 && shape[0] == 1) { // one for the tensor
-                related.block = index_vector::filled(numbers.size(), 0);
-                related.count = related.block;
-                related.count[numbers.size() - 1] = 1;
-            } else if (shape.size() == numbers.size()) {
-                for (std::size_t axis = 0; axis < numbers.size(); ++axis)
-                    related.block.push_back(by.block()[axis] == 0 ? 0
-                                                                  : by.extent_of_block(0, axis));
-            } else {
-                continue;
-            }
-            in_.result.map.relate(std::move(related));
-        }
-    }
-
     /// The interleaving of a tensor that is quantised from an interleaved value.
     ///
     /// \throws statement_error with errc::unsupported if its blocks have rows of several tensors
@@ -467,8 +442,6 @@ private:
             throw statement_error{errc::bad_macro, "the program has not been expanded",
                                   scheme.where};
         warn_of_states(statement, operand);
-        relate_made_scales(right, results,
-                           quantiser(std::get<std::string>(scheme.value), operand.tensor.shape));
         key_id const first = in_.result.map.quantised().back().first;
         vector<bound_value> made; // before `store` moves the operand
         for (key_id i = 0; i < right.size(); ++i) {
