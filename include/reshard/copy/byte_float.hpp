@@ -163,22 +163,46 @@ template <class Source, class Target, auto Convert>
 /// A format of at most 8 bits, for kernels that learn the format at run time.
 ///
 /// bf16 can represent every value of such a format, so `bf16` is a lookup table. Kernels with
-/// 32-byte registers compute the values of 8-bit formats. They look up magnitudes below
-/// `first_normal` in `small`. Other magnitudes become `magnitude * factor + rebias`. If a magnitude
-/// exceeds `largest`, or the pattern is `only_nan`, they also add `special_rebias`.
+/// 32-byte registers look up each byte of a value by the lower half of its pattern. `lower` and
+/// `upper` have tables for magnitudes below 16, for the largest 16, and for the others. The upper
+/// half of the pattern selects what is added to the upper byte: its sign and some of its exponent.
 struct byte_float {
-    alignas(64) std::array<std::uint16_t, 256> bf16{}; ///< for each pattern
-    std::array<unsigned char, 16> small{}; ///< lower bytes of the first eight values, then their
-                                           ///< upper bytes
-    std::uint16_t factor = 0;
-    std::uint16_t rebias = 0;
-    std::uint16_t first_normal = 0;
-    std::uint16_t largest = 0;
-    std::uint16_t only_nan = 0; ///< the pattern of the only NaN, repeated; 0x0001 if there is no
-                                ///< such NaN
-    std::uint16_t special_rebias = 0;
+    using half_table = std::array<unsigned char, 16>;
 
-    constexpr bool has_only_nan() const { return only_nan == 0x8080; }
+    alignas(64) std::array<std::uint16_t, 256> bf16{}; ///< for each pattern
+    half_table lower[3] = {};
+    half_table upper[3] = {};
+    half_table added{};
+
+    /// Whether the pattern of minus zero is the only NaN.
+    constexpr bool has_only_nan() const { return bf16[0x80] == 0xffc0; }
+
+    /// Makes the tables for halves of patterns. Returns false if they do not give all values of
+    /// `bf16`, or if positive patterns have negative values.
+    constexpr bool divide() {
+        constexpr std::size_t first[] = {0x00, 0x70, 0x10};
+        int const step = (bf16[0x20] >> 8) - (bf16[0x10] >> 8);
+        for (int half = 0; half < 16; ++half)
+            added[static_cast<std::size_t>(half)] =
+                static_cast<unsigned char>(half % 8 * step + half / 8 * 0x80);
+        for (std::size_t table = 0; table < 3; ++table)
+            for (std::size_t i = 0; i < 16; ++i) {
+                std::uint16_t const value = bf16[first[table] + i];
+                lower[table][i] = static_cast<unsigned char>(value);
+                upper[table][i] =
+                    static_cast<unsigned char>((value >> 8) - added[first[table] / 16]);
+            }
+        std::uint16_t different = 0;
+        for (std::size_t half = 0; half < 16; ++half) {
+            std::size_t const table = half % 8 == 0 ? 0 : half % 8 == 7 ? 1 : 2;
+            for (std::size_t i = 0; i < 16; ++i) {
+                int const upper_byte = upper[table][i] + added[half];
+                different |= static_cast<std::uint16_t>(bf16[16 * half + i] ^
+                                                        (upper_byte << 8 | lower[table][i]));
+            }
+        }
+        return different == 0 && (bf16[0] & 0x8000) == 0;
+    }
 };
 
 template <float_format Format>
@@ -186,21 +210,7 @@ constexpr byte_float byte_float_of() {
     byte_float byte_float;
     for (std::uint32_t bits = 0; bits < 2u << magnitude_bits(Format); ++bits)
         byte_float.bf16[bits] = static_cast<std::uint16_t>(widen_to_bf16<Format>(bits));
-    for (std::size_t i = 0; i < 8; ++i) {
-        byte_float.small[i] = static_cast<unsigned char>(byte_float.bf16[i]);
-        byte_float.small[i + 8] = static_cast<unsigned char>(byte_float.bf16[i] >> 8);
-    }
-    byte_float.factor = std::uint16_t{1} << (format_bf16.fraction_bits - Format.fraction_bits);
-    byte_float.rebias =
-        static_cast<std::uint16_t>((format_bf16.bias - Format.bias) << format_bf16.fraction_bits);
-    byte_float.first_normal = std::uint16_t{1} << Format.fraction_bits;
-    byte_float.largest = static_cast<std::uint16_t>(largest_finite(Format));
-    byte_float.only_nan = Format.specials == special_values::zero_nan ? 0x8080 : 0x0001;
-    std::uint32_t const special = byte_float.largest + 1u;
-    byte_float.special_rebias = static_cast<std::uint16_t>(
-        byte_float.has_only_nan()
-            ? 0x7fc0
-            : byte_float.bf16[special] - special * byte_float.factor - byte_float.rebias);
+    byte_float.divide();
     return byte_float;
 }
 

@@ -25,12 +25,13 @@ struct conversion_step {
     block_function fast;
     chain_step::operation computes = chain_step::operation::none;
     double operand = 0;
-    scale_function scale = nullptr; ///< of a product with scales; null: both types are f32
+    vector_conversion::row_function scale = nullptr; ///< of a product with scales; null: both types
+                                                     ///< are f32
 };
 
 /// \param scales the factor of each element; only for a step that dequantizes
-RESHARD_DECL void run(conversion_step const& step, unsigned char const* source,
-                      unsigned char* target, index_t count, float const* scales = nullptr);
+RESHARD_DECL void run(conversion_step const& step, memory const& at, index_t count,
+                      float const* scales = nullptr);
 
 /// All passes of a chain: at most two for each cast, and five for each step that computes or
 /// dequantizes.
@@ -54,10 +55,11 @@ public:
 
     /// Converts one dense block to another.
     ///
-    /// \param scales the factor of each element; only for a chain that dequantizes
+    /// \param scales    the factor of each element; only for a chain that dequantizes
+    /// \param streaming whether a product with scales is written with non-temporal stores
     /// \pre there is a step, and `count <= block_elements`
     void operator()(unsigned char const* source, unsigned char* target, index_t count,
-                    float const* scales = nullptr) const;
+                    float const* scales = nullptr, bool streaming = false) const;
 
 private:
     void push_cast(data_type source, data_type target);

@@ -73,14 +73,13 @@ vector_conversion computing_conversion_from(data_type source, vector_set set) {
 
 /// The function for a source with scales if `source` is one of `Sources`.
 template <data_type Target, data_type... Sources>
-scale_function scale_function_from(data_type source, vector_set set) {
-    scale_function function = nullptr;
+vector_conversion::row_function scale_function_from(data_type source, vector_set set) {
+    vector_conversion::row_function function = nullptr;
     (void)((source == Sources &&
-            (function = set == vector_set::avx512
-                            ? vectors64::cast<Sources, Target,
-                                              vectors64::scaled_float<Sources>>::scaled_block
-                            : vectors32::cast<Sources, Target,
-                                              vectors32::scaled_float<Sources>>::scaled_block,
+            (function =
+                 set == vector_set::avx512
+                     ? vectors64::cast<Sources, Target, vectors64::scaled_float<Sources>>::row
+                     : vectors32::cast<Sources, Target, vectors32::scaled_float<Sources>>::row,
              true)) ||
            ...);
     return function;
@@ -89,7 +88,7 @@ scale_function scale_function_from(data_type source, vector_set set) {
 #else
 
 template <data_type Target, data_type... Sources>
-scale_function scale_function_from(data_type, vector_set) {
+vector_conversion::row_function scale_function_from(data_type, vector_set) {
     return nullptr;
 }
 
@@ -143,8 +142,8 @@ inline vector_conversion computing_conversion_of(data_type source, chain_step co
 
 /// The product with scales and its cast, in registers; null for less common pairs of types, or if
 /// the processor lacks `set`.
-inline scale_function scale_function_of(data_type source, data_type target,
-                                        vector_set set = widest_vectors()) {
+inline vector_conversion::row_function scale_function_of(data_type source, data_type target,
+                                                         vector_set set = widest_vectors()) {
     using enum data_type;
     if (set == vector_set::none || !has(set))
         return nullptr;
@@ -181,6 +180,13 @@ struct float_environment {
 
 #endif
 
+/// The number of elements of `size` bytes up to the next cache line, or `most` if that is less or
+/// if the target is at a cache line.
+inline index_t elements_to_line(unsigned char const* target, index_t size, index_t most) {
+    auto const head = static_cast<index_t>(bytes_to_line(target)) / size;
+    return head > 0 ? std::min(head, most) : most;
+}
+
 /// Converts one contiguous run, with non-temporal stores if requested.
 ///
 /// \par Units `sizes` in bytes
@@ -189,10 +195,9 @@ void convert_run(Convert const& convert, element_sizes sizes, memory const& at, 
     if (vector_conversion const direct = convert.in_registers())
         return direct.row(at.source, at.target, count, at.streaming);
     alignas(line_bytes) unsigned char block[Convert::block_bytes];
-    auto const head = static_cast<index_t>(bytes_to_line(at.target)) / sizes.target;
-    index_t const first = at.streaming && head > 0 ? std::min(head, Convert::block_elements)
-                                                   : Convert::block_elements;
-    for_each_piece(count, first, Convert::block_elements, [&](index_t begin, index_t end) {
+    constexpr index_t piece = Convert::block_elements;
+    index_t const first = at.streaming ? elements_to_line(at.target, sizes.target, piece) : piece;
+    for_each_piece(count, first, piece, [&](index_t begin, index_t end) {
         unsigned char const* const source = at.source + begin * sizes.source;
         unsigned char* const target = at.target + begin * sizes.target;
         convert(source, at.streaming ? block : target, end - begin);

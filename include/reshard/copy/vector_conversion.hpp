@@ -9,6 +9,7 @@
 #include <reshard/core/step_chain.hpp>
 
 #include <algorithm>
+#include <cstdint>
 
 /// \file
 /// Casts in registers of any width, and how rows are divided for them. A row is read once and its
@@ -21,17 +22,11 @@ struct conversion_values {
     byte_float const* format = nullptr; ///< the source's format if it is a float of a byte
     bool adds = false;                  ///< adds the operand; otherwise multiplies by it
     float operand = 1;                  ///< only for conversions that compute
-    float const* scales = nullptr;      ///< the scale of each element from `first` on
+    float const* scales = nullptr;      ///< of each element from `first` on, and 64 more floats
     unsigned char const* first = nullptr;
 
     bool operator==(conversion_values const&) const = default;
 };
-
-/// Converts a dense block, and multiplies each element by its scale before it is rounded.
-///
-/// \pre 64 more scales may be read
-using scale_function = void (*)(byte_float const* format, float const* scales,
-                                unsigned char const* source, unsigned char* target, index_t count);
 
 /// The functions for a cast between two types on this processor, perhaps with arithmetic before it.
 /// Empty if the processor or the pair of types has none.
@@ -94,9 +89,11 @@ private:
     conversion_values values_;
 };
 
-/// The number of elements that are converted at once: whole cache lines and whole registers.
-constexpr index_t step_width(index_t target_size) {
-    return std::max(index_t{16}, static_cast<index_t>(line_bytes) / target_size);
+/// The number of elements that are converted at once: whole cache lines of the target and whole
+/// registers of 32 bytes.
+constexpr index_t step_width(index_t source_size, index_t target_size) {
+    return std::max(
+        {index_t{16}, 32 / source_size, static_cast<index_t>(line_bytes) / target_size});
 }
 
 /// The number of elements along a side of a square: a cache line of elements of `size` bytes.
@@ -149,12 +146,19 @@ inline row_parts parts_of_row(unsigned char const* target, row_step step, index_
 /// True if bf16 can represent every value of the type.
 constexpr bool fits_bf16(data_type dtype) { return dtype == data_type::bf16 || bits(dtype) == 8; }
 
+/// What is known about f32 patterns before they are packed.
+enum class packed_values : std::uint8_t {
+    any,
+    exact,   ///< none needs rounding
+    computed ///< arithmetic made them, so that no NaN is signalling
+};
+
 /// The constants that all kernels for one pair of types share.
 template <data_type Source, data_type Target>
 struct pair_of_sizes {
     static constexpr index_t source_size = bits(Source) / 8;
     static constexpr index_t target_size = bits(Target) / 8;
-    static constexpr index_t step = step_width(target_size);
+    static constexpr index_t step = step_width(source_size, target_size);
     static constexpr index_t lines_transposed = square_width(source_size, target_size);
     static constexpr bool is_exact = fits_bf16(Source) && fits_bf16(Target);
 };

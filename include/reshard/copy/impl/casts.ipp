@@ -20,17 +20,24 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
     using sizes::source_size, sizes::target_size, sizes::step, sizes::lines_transposed;
     static constexpr bool computes = !std::is_same_v<Source, vector_float<SourceType>>;
     static constexpr bool scales = std::is_same_v<Source, scaled_float<SourceType>>;
-    static constexpr bool is_exact = sizes::is_exact && !computes;
+    static constexpr packed_values values_are = computes          ? packed_values::computed
+                                                : sizes::is_exact ? packed_values::exact
+                                                                  : packed_values::any;
     static constexpr counted<step / lanes> loaded{};
     static constexpr counted<std::size_t{step * target_size} / width> written{};
 
-    /// Loads a register of f32 from elements that are `Offset` bytes after `source`.
-    template <std::size_t Offset>
+    /// Loads register `I` of f32. Floats of a byte become bf16 first.
+    template <std::size_t I>
     RESHARD_INLINE static whole load(Source const& from, unsigned char const* source) {
-        if constexpr (scales)
-            return from.load_scaled(source + Offset);
+        unsigned char const* const elements = source + I * lanes * source_size;
+        whole patterns;
+        if constexpr (source_size == 1)
+            patterns = as_upper_halves(half_of<I % 2>(from.template load_bf16<I / 2>(source)));
         else
-            return from.load(read_elements<source_size>(source + Offset));
+            patterns = from.load(read_elements<source_size>(elements));
+        if constexpr (computes)
+            patterns = from.compute(patterns, elements);
+        return patterns;
     }
 
     /// Converts `step` elements.
@@ -39,11 +46,11 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
                                        unsigned char* target, bool streaming,
                                        std::index_sequence<From...>, std::index_sequence<To...>) {
         if constexpr (source_size == 1 && target_size == 2 && !computes) {
-            whole const packed[] = {from.load_bf16(source + To * (width / 2))...};
+            whole const packed[] = {from.template load_bf16<To>(source)...};
             write_all(target, packed, streaming, written);
         } else {
-            whole const values[] = {load<From * lanes * source_size>(from, source)...};
-            whole const packed[] = {Target::template pack<is_exact, To>(values)...};
+            whole const values[] = {load<From>(from, source)...};
+            whole const packed[] = {Target::template pack<values_are, To>(values)...};
             write_all(target, packed, streaming, written);
         }
     }
@@ -111,18 +118,6 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
         row({format}, source, target, count, false);
     }
 
-    RESHARD_TARGET static void scaled_block(byte_float const* format, float const* factors,
-                                            unsigned char const* source, unsigned char* target,
-                                            index_t count) {
-        conversion_values const values{format, false, 1, factors, source};
-        Source const from(values);
-        index_t i = 0;
-        for (; i + step <= count; i += step)
-            convert_at(from, source, target, i, false);
-        if (i < count)
-            few(values, source + i * source_size, target + i * target_size, count - i);
-    }
-
     /// Makes four target lines from a dense tile. The tile has one cache line from each of
     /// `lines_transposed` source lines.
     template <std::size_t... I>
@@ -136,7 +131,7 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
                                           bool streaming, std::index_sequence<From...>,
                                           std::index_sequence<To...>) {
         whole const values[] = {lines[From].at[Line]...};
-        whole const packed[] = {Target::template pack<is_exact, To>(values)...};
+        whole const packed[] = {Target::template pack<values_are, To>(values)...};
         write_all(target, packed, streaming, written);
     }
 

@@ -78,12 +78,14 @@ inline void multiply(float const* scales, unsigned char const* source, unsigned 
     }
 }
 
-RESHARD_DECL void run(conversion_step const& step, unsigned char const* source,
-                      unsigned char* target, index_t count, float const* scales) {
+RESHARD_DECL void run(conversion_step const& step, memory const& at, index_t count,
+                      float const* scales) {
+    auto const [source, target, streaming] = at;
     if (step.computes == chain_step::operation::dequantize && step.operand != 0)
         unpack(source, target, count, step.operand == 1 ? 0 : 4);
     else if (step.scale)
-        step.scale(find_byte_float(step.source), scales, source, target, count);
+        step.scale({find_byte_float(step.source), false, 1, scales, source}, source, target, count,
+                   streaming);
     else if (step.computes == chain_step::operation::dequantize)
         multiply(scales, source, target, count);
     else if (step.computes != chain_step::operation::none)
@@ -114,13 +116,13 @@ RESHARD_DECL conversion::conversion(data_type source, step_chain const& chain) {
 }
 
 RESHARD_DECL void conversion::operator()(unsigned char const* source, unsigned char* target,
-                                         index_t count, float const* scales) const {
+                                         index_t count, float const* scales, bool streaming) const {
     alignas(64) unsigned char blocks[2][block_bytes];
     for (std::size_t i = 0; i + 1 < count_; ++i) {
-        run(steps_[i], source, blocks[i % 2], count, scales);
+        run(steps_[i], {source, blocks[i % 2], false}, count, scales);
         source = blocks[i % 2];
     }
-    run(steps_[count_ - 1], source, target, count, scales);
+    run(steps_[count_ - 1], {source, target, streaming}, count, scales);
 }
 
 RESHARD_DECL void conversion::push_cast(data_type source, data_type target) {
@@ -261,8 +263,7 @@ public:
     /// True if making tables costs less than it saves.
     static bool is_worth(prepared_copy const& ready) {
         constexpr index_t least = 4 * patterns;
-        if (ready.sizes.source != 8 || ready.sizes.target != 16 ||
-            widest_vectors() != vector_set::avx512)
+        if (ready.sizes.source != 8 || ready.sizes.target != 16)
             return false;
         index_t elements = 1, of_scale = 1;
         for (index_t const extent : ready.loop.extent)
@@ -279,9 +280,9 @@ public:
     void convert(float const* scale, unsigned char const* source, unsigned char* target,
                  index_t elements) {
         table& of_scale = table_of(scale);
-        if (of_scale.is_symmetric)
-            return cast_.with(&of_scale.products).row(source, target, elements, streaming_);
-        are_useful_ = false; // of a negative scale, or not of floats of a byte
+        if (of_scale.is_useful)
+            return of_scale.cast.row(source, target, elements, streaming_);
+        are_useful_ = false; // negative, subnormal or too large, or not of floats of a byte
         constexpr index_t piece = conversion::block_elements;
         for_each_piece(elements, piece, piece, [&](index_t begin, index_t end) {
             std::fill_n(scales_, end - begin, *scale);
@@ -292,8 +293,9 @@ public:
 private:
     struct table {
         float const* scale = nullptr;
-        bool is_symmetric = false; ///< negative patterns have the products of the positive ones
+        bool is_useful = false;
         byte_float products;
+        vector_conversion cast; ///< with these products
     };
 
     /// The table of a scale, which is filled again if another scale had it.
@@ -315,9 +317,8 @@ private:
         auto& products = of_scale.products.bf16;
         conversion_(numbers, reinterpret_cast<unsigned char*>(products.data()), patterns, scales_);
         of_scale.scale = scale;
-        of_scale.is_symmetric = true;
-        for (std::size_t i = 0; i < patterns / 2; ++i)
-            of_scale.is_symmetric &= products[i + patterns / 2] == (products[i] | 0x8000);
+        of_scale.is_useful = of_scale.products.divide();
+        of_scale.cast = cast_.with(&of_scale.products);
     }
 
     detail::conversion const& conversion_;
@@ -342,7 +343,8 @@ inline void convert_scaled(prepared_copy const& ready, memory const& at) {
     bit_line from{0, loop.source_strides[last], source_bits};
     bit_line to{0, loop.target_strides[last], target_bits};
     bool const is_run = from.stride == source_bits && source_bits >= 8,
-               makes_run = to.stride == target_bits && target_bits >= 8;
+               makes_run = to.stride == target_bits && target_bits >= 8,
+               streaming = at.streaming && makes_run;
     auto const base =
         static_cast<index_t>(reinterpret_cast<std::uintptr_t>(at.source) - ready.first) * 8;
     std::optional<product_tables> tables;
@@ -360,7 +362,9 @@ inline void convert_scaled(prepared_copy const& ready, memory const& at) {
     auto const convert_line = [&](index_t source, index_t target) {
         if (is_run && makes_run && tables && tables->are_useful())
             return by_tables(at.source + source / 8, at.target + target / 8);
-        for_each_piece(loop.extent[last], piece, piece, [&](index_t begin, index_t end) {
+        index_t const first =
+            streaming ? elements_to_line(at.target + target / 8, target_bits / 8, piece) : piece;
+        for_each_piece(loop.extent[last], first, piece, [&](index_t begin, index_t end) {
             index_t const count = end - begin;
             from.position = source + begin * from.stride;
             to.position = target + begin * to.stride;
@@ -369,7 +373,8 @@ inline void convert_scaled(prepared_copy const& ready, memory const& at) {
             if (!is_run)
                 gather(at.source, from, count, block);
             unsigned char* const result = makes_run ? at.target + to.position / 8 : converted;
-            ready.conversion(is_run ? at.source + from.position / 8 : block, result, count, scales);
+            ready.conversion(is_run ? at.source + from.position / 8 : block, result, count, scales,
+                             streaming);
             if (!makes_run)
                 scatter(converted, count, to, at.target);
         });

@@ -144,13 +144,30 @@ template <class Visit>
         visit(i);
 }
 
-/// The bits of the largest magnitude. Bits of floats without sign are in the order of the floats.
-[[gnu::always_inline]] inline std::int32_t largest_bits(float const* values, index_t count) {
-    std::int32_t largest = 0;
-    for_each_index(count, [&](index_t i) {
-        largest = std::max(largest, std::bit_cast<std::int32_t>(values[i]) & 0x7fffffff);
-    });
-    return largest;
+/// The bits of the largest magnitude in rows that are `pitch` floats apart. Bits of floats without
+/// sign are in the order of the floats.
+[[gnu::always_inline]] inline std::int32_t largest_bits(float const* values, index_t rows,
+                                                        index_t pitch, index_t count) {
+    using lanes = vector_of<std::int32_t, 32>;
+    constexpr index_t width = 8, step = 2 * width; // a maximum need not wait for the one before
+    lanes largest[2] = {};
+    std::int32_t result = 0;
+    for (; rows > 0; --rows, values += pitch) {
+        index_t i = 0;
+        for (; i + step <= count; i += step)
+            for (index_t k = 0; k < 2; ++k) {
+                lanes bits;
+                std::memcpy(&bits, values + i + k * width, sizeof bits);
+                bits &= 0x7fffffff;
+                largest[k] = largest[k] > bits ? largest[k] : bits;
+            }
+        for (; i < count; ++i)
+            result = std::max(result, std::bit_cast<std::int32_t>(values[i]) & 0x7fffffff);
+    }
+    lanes const both = largest[0] > largest[1] ? largest[0] : largest[1];
+    for (int k = 0; k < width; ++k)
+        result = std::max(result, both[k]);
+    return result;
 }
 
 /// A factor or a divisor, and the range to which its results are clamped.
@@ -474,8 +491,9 @@ private:
     }
 
     /// \throws error with errc::unsupported for an infinity or NaN
-    float checked_largest(float const* first, index_t count) const {
-        float const largest = std::bit_cast<float>(run_fastest<largest_bits>(first, count));
+    float checked_largest(float const* first, index_t count, index_t rows = 1) const {
+        float const largest =
+            std::bit_cast<float>(run_fastest<largest_bits>(first, rows, q.columns_, count));
         if (!is_finite(largest))
             fail_not_finite();
         return largest;
@@ -589,17 +607,12 @@ private:
         auto const width = [&](std::size_t square) {
             return std::min(square_extent, columns - static_cast<index_t>(square) * square_extent);
         };
-        float largest[most] = {};
-        for (index_t row = 0; row < rows; ++row)
-            for (std::size_t i = 0; i < count; ++i)
-                largest[i] = std::max(largest[i],
-                                      checked_largest(first + row * q.columns_ +
-                                                          static_cast<index_t>(i) * square_extent,
-                                                      width(i)));
         scaling by[most];
         bool multiplies[most];
         for (std::size_t i = 0; i < count; ++i) {
-            float const factor = largest[i] > 0 ? quotient(448, largest[i]) : 1;
+            float const largest =
+                checked_largest(first + static_cast<index_t>(i) * square_extent, width(i), rows);
+            float const factor = largest > 0 ? quotient(448, largest) : 1;
             float const inverse = stored_real(1, scale + i, 1 / factor);
             multiplies[i] = !is_given(1) && is_finite(factor);
             by[i] = {multiplies[i] ? factor : inverse, -448, 448};
@@ -1033,7 +1046,8 @@ RESHARD_DECL void quantiser::run(index_t first_unit, std::span<float const> valu
 }
 
 RESHARD_DECL float largest_of(std::span<float const> values) {
-    return std::bit_cast<float>(run_fastest<largest_bits>(values.data(), std::ssize(values)));
+    return std::bit_cast<float>(
+        run_fastest<largest_bits>(values.data(), index_t{1}, index_t{0}, std::ssize(values)));
 }
 
 } // namespace reshard::detail

@@ -62,7 +62,7 @@ RESHARD_INLINE whole nans(whole values) { return (values & 0x7fffffff) > 0x7f800
 /// How elements of one type are read into registers of f32 patterns and written from them.
 ///
 /// \par Shape `load` reads a register of patterns; `pack` makes register `I` of elements from all
-///            patterns; with `Exact`, no element needs rounding
+///            patterns
 template <data_type Type>
 struct vector_float;
 
@@ -77,7 +77,7 @@ struct vector_float<data_type::f32> : type_alone {
 
     RESHARD_INLINE static whole load(whole elements) { return elements; }
 
-    template <bool Exact, std::size_t I>
+    template <packed_values Values, std::size_t I>
     RESHARD_INLINE static whole pack(whole const* values) {
         return values[I];
     }
@@ -89,19 +89,22 @@ struct vector_float<data_type::bf16> : type_alone {
 
     RESHARD_INLINE static whole load(half_register elements) { return as_upper_halves(elements); }
 
-    template <bool Exact, std::size_t I>
+    template <packed_values Values, std::size_t I>
     RESHARD_INLINE static whole pack(whole const* values) {
-        if constexpr (Exact)
+        if constexpr (Values == packed_values::exact)
             return upper_halves(values[2 * I], values[2 * I + 1]);
         else
-            return upper_halves(rounded(values[2 * I]), rounded(values[2 * I + 1]));
+            return upper_halves(rounded<Values>(values[2 * I]), rounded<Values>(values[2 * I + 1]));
     }
 
 private:
     /// Rounds to the upper half, ties to even. A NaN is not changed, except that it gets the quiet
     /// bit if only the lower half has a payload.
+    template <packed_values Values>
     RESHARD_INLINE static whole rounded(whole values) {
         whole const half_unit = (values >> 16 & 1) + 0x7fff;
+        if constexpr (Values == packed_values::computed)
+            return values + (half_unit & ~nans(values));
         whole const quiet = ((values & 0x7f0000) == 0) & 0x400000;
         return values + (nans(values) ? quiet : half_unit);
     }
@@ -116,7 +119,7 @@ struct vector_float<data_type::f16> : type_alone {
         return without_quiet_bit(exact, quieted(exact, elements));
     }
 
-    template <bool Exact, std::size_t I>
+    template <packed_values Values, std::size_t I>
     RESHARD_INLINE static whole pack(whole const* values) {
         whole const first = values[2 * I], second = values[2 * I + 1];
         halves const exact = joined(to_f16(first), to_f16(second));
@@ -137,7 +140,7 @@ struct vector_float<data_type::f64> : type_alone {
         return without_quiet_bit(rounded, quieted(rounded, elements));
     }
 
-    template <bool Exact, std::size_t I>
+    template <packed_values Values, std::size_t I>
     RESHARD_INLINE static whole pack(whole const* values) {
         return widened<I % 2 * (lanes / 2)>(values[I / 2], counted<lanes / 2>());
     }
@@ -152,7 +155,7 @@ private:
 };
 
 /// Converts a register of 8-bit floats to bf16. Each pattern is in both bytes of a 16-bit lane. The
-/// format is known only at run time. Zero becomes zero.
+/// format is known only at run time.
 #if RESHARD_WIDTH == 64
 /// Looks up each magnitude in one of four registers.
 template <bool HasOnlyNan>
@@ -186,38 +189,55 @@ private:
     halves quarters_[4];
 };
 #else
-/// Multiplies each magnitude with an exponent, and looks up the few magnitudes without one.
+/// Looks up each byte of a value by the lower half of its pattern.
 template <bool HasOnlyNan>
 class byte_float_table {
+    using bytes = vector<signed char>;
+
 public:
     RESHARD_INLINE explicit byte_float_table(byte_float const* format)
-        : factor_(all(format->factor)),
-          rebias_(all(format->rebias)),
-          first_normal_(all(format->first_normal)),
-          largest_(all(format->largest)),
-          only_nan_(all(format->only_nan)),
-          special_rebias_(all(format->special_rebias)) {
-        auto const small = read<vector_of<std::int64_t, 16>>(format->small.data());
-        small_ = as<vector<char>>(joined(small, small));
-    }
+        : lower_{table(format->lower[0]), table(format->lower[1]), table(format->lower[2])},
+          upper_{table(format->upper[0]), table(format->upper[1]), table(format->upper[2])},
+          added_(table(format->added)) {}
 
     RESHARD_INLINE halves operator()(halves twice) const {
-        halves const magnitude = twice & 0x7f;
-        auto const numbers = as<vector<char>>(as<vector<std::uint16_t>>(twice & 0x7f7f) + 0x0800);
-        auto const small = as<halves>(__builtin_ia32_pshufb256(small_, numbers));
-        halves const scaled = magnitude * factor_ + rebias_;
-        halves const is_special = (magnitude > largest_) | (twice == only_nan_);
-        halves const result = first_normal_ > magnitude ? small : scaled;
-        return (result + (is_special & special_rebias_)) | (twice & -0x8000);
+        registers<2> const parts = bytes_of(as<bytes>(twice));
+        return (as<halves>(parts.at[0]) & 0xff) | (as<halves>(parts.at[1]) & -0x100);
+    }
+
+    /// The lower bytes and the upper bytes of values.
+    RESHARD_INLINE registers<2> bytes_of(bytes patterns) const {
+        bytes const magnitudes = patterns & 0x7f;
+        bytes const is_small = magnitudes < 0x10, is_large = magnitudes >= 0x70;
+        bytes const sign_and_exponent = as<bytes>(as<halves>(patterns) >> 4) & 15;
+        bytes lower = is_small   ? select(lower_[0], magnitudes)
+                      : is_large ? select(lower_[1], magnitudes)
+                                 : select(lower_[2], magnitudes);
+        bytes upper = is_small   ? select(upper_[0], magnitudes)
+                      : is_large ? select(upper_[1], magnitudes)
+                                 : select(upper_[2], magnitudes);
+        upper += select(added_, sign_and_exponent);
+        if constexpr (HasOnlyNan) {
+            bytes const is_nan = patterns == -0x80;
+            lower |= is_nan & -0x40;
+            upper |= is_nan;
+        }
+        return {as<whole>(lower), as<whole>(upper)};
     }
 
 private:
-    RESHARD_INLINE static halves all(std::uint16_t value) {
-        return halves{} + static_cast<std::int16_t>(value);
+    RESHARD_INLINE static bytes table(byte_float::half_table const& half) {
+        auto const values = read<vector_of<std::int64_t, 16>>(half.data());
+        return as<bytes>(joined(values, values));
     }
 
-    vector<char> small_;
-    halves factor_, rebias_, first_normal_, largest_, only_nan_, special_rebias_;
+    /// The elements that the lowest four bits of `numbers` select.
+    RESHARD_INLINE static bytes select(bytes table, bytes numbers) {
+        return as<bytes>(
+            __builtin_ia32_pshufb256(as<vector<char>>(table), as<vector<char>>(numbers)));
+    }
+
+    bytes lower_[3], upper_[3], added_;
 };
 #endif
 
@@ -232,12 +252,21 @@ struct vector_byte_float {
         return as<whole>(to_bf16_(as<halves>(as_upper_halves(twice))));
     }
 
-    /// Loads a register of bf16.
+    /// Loads register `I` of bf16.
+    template <std::size_t I>
     RESHARD_INLINE whole load_bf16(unsigned char const* source) const {
-        auto const words = read<vector_of<std::int64_t, width / 2>>(source);
+#if RESHARD_WIDTH == 64
+        auto const words = read<vector_of<std::int64_t, width / 2>>(source + I * (width / 2));
         auto const apart = as<whole>(doubled(words, counted<width / 8>()));
         return as<whole>(
             to_bf16_(as<halves>(interleave<1, false>(apart, apart, counted<width>()))));
+#else
+        // Registers `I` and `I ^ 1` have the values of one register of patterns.
+        auto const words = read<vector<std::int64_t>>(source + I / 2 * width);
+        registers<2> const parts = to_bf16_.bytes_of(
+            as<vector<signed char>>(__builtin_shufflevector(words, words, 0, 2, 1, 3)));
+        return interleave<1, I % 2 == 1>(parts.at[0], parts.at[1], counted<width>());
+#endif
     }
 
 private:
@@ -262,8 +291,8 @@ struct computed_float : vector_float<Type> {
     RESHARD_INLINE explicit computed_float(conversion_values const& values)
         : vector_float<Type>(values), adds_(values.adds), operand_(values.operand) {}
 
-    RESHARD_INLINE whole load(auto elements) const {
-        auto const numbers = as<vector<float>>(vector_float<Type>::load(elements));
+    RESHARD_INLINE whole compute(whole patterns, unsigned char const*) const {
+        auto const numbers = as<vector<float>>(patterns);
         return as<whole>(adds_ ? numbers + operand_ : numbers * operand_);
     }
 
@@ -278,13 +307,12 @@ struct scaled_float : vector_float<Type> {
     RESHARD_INLINE explicit scaled_float(conversion_values const& values)
         : vector_float<Type>(values), scales_(values.scales), first_(values.first) {}
 
-    RESHARD_INLINE whole load_scaled(unsigned char const* source) const {
+    /// \param source the elements from which the patterns were loaded
+    RESHARD_INLINE whole compute(whole patterns, unsigned char const* source) const {
         constexpr auto size = bits(Type) / 8;
         auto const* const scales =
             reinterpret_cast<unsigned char const*>(scales_ + (source - first_) / size);
-        auto const numbers =
-            as<vector<float>>(vector_float<Type>::load(read_elements<size>(source)));
-        return as<whole>(numbers * as<vector<float>>(read<whole>(scales)));
+        return as<whole>(as<vector<float>>(patterns) * as<vector<float>>(read<whole>(scales)));
     }
 
 private:

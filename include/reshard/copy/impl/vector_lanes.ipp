@@ -115,6 +115,18 @@ RESHARD_INLINE whole as_upper_halves(half_register elements) {
     return as_upper_halves(elements, counted<width / 2>());
 }
 
+/// The lower half of a register, or with `Half` 1 the upper half.
+template <std::size_t Half, std::size_t... I>
+RESHARD_INLINE half_register half_of(whole elements, std::index_sequence<I...>) {
+    return __builtin_shufflevector(as<halves>(elements), as<halves>(elements),
+                                   (Half * sizeof...(I) + I)...);
+}
+
+template <std::size_t Half>
+RESHARD_INLINE half_register half_of(whole elements) {
+    return half_of<Half>(elements, counted<width / 4>());
+}
+
 /// `lanes` elements of 8 bytes.
 struct register_pair {
     whole first;

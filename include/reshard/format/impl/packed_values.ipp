@@ -35,6 +35,15 @@ constexpr bool is_scale(data_type dtype) {
            (is_floating(dtype) && bits(dtype) == 8);
 }
 
+/// The values of E8M0.
+inline constexpr auto powers_of_two = [] {
+    std::array<float, 256> values{};
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = std::bit_cast<float>(
+            static_cast<std::uint32_t>(convert(data_type::f8_e8m0, data_type::f32, i)));
+    return values;
+}();
+
 /// A tensor that a packed tensor needs, or the packed tensor: row-major, in one file.
 struct stored_array {
     std::string key;
@@ -70,8 +79,7 @@ struct stored_array {
         vector<float> values(static_cast<std::size_t>(count));
         if (bits(dtype) == 8 && !find_byte_float(dtype)) {
             for (std::size_t i = 0; i < values.size(); ++i)
-                values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(convert(
-                    data_type::f8_e8m0, data_type::f32, std::to_integer<std::uint64_t>(bytes[i]))));
+                values[i] = powers_of_two[std::to_integer<std::size_t>(bytes[i])];
             return values;
         }
         to_f32(dtype)(find_byte_float(dtype), reinterpret_cast<unsigned char const*>(bytes.data()),
@@ -97,52 +105,64 @@ public:
     float factor = 1; ///< of each product; bitsandbytes has scales for numbers up to 127
 
     void read(open_files_of const& files, index_t first, std::span<float> values) const override {
-        index_t const end = first + std::ssize(values);
-        look_up(files, first, values);
-        index_t const begin_block = first / block, end_block = (end + block - 1) / block;
-        vector<float> const scale = scales(files, begin_block, end_block);
-        vector<float> const zero =
-            zeros ? zeros(files, begin_block, end_block) : vector<float>(scale.size());
-        for (index_t i = begin_block; i < end_block; ++i) {
-            auto const k = static_cast<std::size_t>(i - begin_block);
-            auto const from = static_cast<std::size_t>(std::max(i * block, first) - first);
-            auto const to = static_cast<std::size_t>(std::min((i + 1) * block, end) - first);
-            for (float& value : values.subspan(from, to - from))
-                value = (zeros ? value - zero[k] : value) * scale[k] * factor;
-        }
-    }
-
-private:
-    void look_up(open_files_of const& files, index_t first, std::span<float> values) const {
         index_t const a_byte = table.size() == 16 ? 2 : 1, end = first + std::ssize(values);
         index_t const begin_byte = first / a_byte;
         stored_array byte_array = numbers;
         byte_array.dtype = data_type::u8;
         auto const bytes =
             byte_array.read(files, begin_byte, (end + a_byte - 1) / a_byte - begin_byte);
-        if (a_byte == 1) {
+        index_t const begin_block = first / block, end_block = (end + block - 1) / block;
+        vector<float> const scale = scales(files, begin_block, end_block);
+        vector<float> const zero =
+            zeros ? zeros(files, begin_block, end_block) : vector<float>(scale.size());
+        value_pairs const pairs = all_pairs();
+        constexpr index_t most = 512; // values that stay in the first-level cache
+        std::size_t k = 0;
+        for (index_t at = first, next = at; at < end; at = next) {
+            next = std::min(at + most, end);
+            float* const piece = values.data() + (at - first);
+            look_up(reinterpret_cast<unsigned char const*>(bytes.data()), pairs,
+                    at - begin_byte * a_byte, {piece, static_cast<std::size_t>(next - at)});
+            for (index_t from = at, to = at; from < next; from = to) {
+                index_t const end_of_block = (begin_block + static_cast<index_t>(k) + 1) * block;
+                to = std::min(end_of_block, next);
+                for (float& value :
+                     std::span(piece + (from - at), static_cast<std::size_t>(to - from)))
+                    value = (value - zero[k]) * scale[k] * factor;
+                k += to == end_of_block;
+            }
+        }
+    }
+
+private:
+    using value_pairs = std::array<std::array<float, 2>, 256>;
+
+    /// The two values of each byte of two numbers.
+    value_pairs all_pairs() const {
+        value_pairs pairs{};
+        if (table.size() == 16)
+            for (std::size_t i = 0; i < pairs.size(); ++i)
+                pairs[i] = is_high_first ? std::array{table[i >> 4], table[i & 15]}
+                                         : std::array{table[i & 15], table[i >> 4]};
+        return pairs;
+    }
+
+    /// The values of the numbers from number `first` of `bytes` on.
+    void look_up(unsigned char const* bytes, value_pairs const& pairs, index_t first,
+                 std::span<float> values) const {
+        if (table.size() != 16) {
             for (std::size_t i = 0; i < values.size(); ++i)
-                values[i] = table[std::to_integer<std::size_t>(bytes[i])];
+                values[i] = table[bytes[static_cast<std::size_t>(first) + i]];
             return;
         }
-        std::array<std::array<float, 2>, 256> pairs;
-        for (std::size_t i = 0; i < pairs.size(); ++i)
-            pairs[i] = is_high_first ? std::array{table[i >> 4], table[i & 15]}
-                                     : std::array{table[i & 15], table[i >> 4]};
-        auto const pair = [&](std::size_t i) {
-            return pairs[std::to_integer<std::size_t>(bytes[i])];
-        };
-        std::size_t const skipped = first % 2 != 0;
-        if (skipped && !values.empty())
-            values[0] = pair(0)[1];
-        std::size_t i = skipped;
-        for (; i + 1 < values.size(); i += 2) {
-            auto const both = pair((i + skipped) / 2);
-            values[i] = both[0];
-            values[i + 1] = both[1];
-        }
+        bytes += first / 2;
+        std::size_t i = 0;
+        if (first % 2 != 0)
+            values[i++] = pairs[*bytes++][1];
+        for (; i + 1 < values.size(); i += 2)
+            std::memcpy(values.data() + i, pairs[*bytes++].data(), 2 * sizeof(float));
         if (i < values.size())
-            values[i] = pair((i + skipped) / 2)[0];
+            values[i] = pairs[*bytes][0];
     }
 };
 
