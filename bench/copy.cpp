@@ -5,6 +5,7 @@
 /// writes more or fewer bytes than memcpy, so the last column compares the bytes read and written.
 
 #include "json_list.hpp"
+#include "number_steps.hpp"
 #include "stopwatch.hpp"
 
 #include <reshard/copy/conversions.hpp>
@@ -274,6 +275,8 @@ bool run(options const& chosen) {
             std::fprintf(stderr, "%s: wrong elements\n", kernel_case.name().c_str());
             all_right = false;
         }
+    bench::number_steps((chosen.mebibytes << 20) / 4, chosen.repeat, chosen.only, rows)
+        .measure_all();
     if (!chosen.json.empty())
         bench::write_json_list(chosen.json, rows);
     return all_right;
