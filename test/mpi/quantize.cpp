@@ -86,15 +86,17 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_quantised_is_refused_on_every_rank) {
     held_shard const held = shard("w", values, cut_type::rows);
     held_shard numbers =
         shard("w", {data_type::f8_e4m3, {4, 4}, std::vector<std::uint64_t>(16)}, cut_type::copies);
+    held_shard scale = shard("w_scale_inv", {data_type::f32, {1, 1}, {0}}, cut_type::copies);
     state_dict want;
     numbers.add_to(want);
+    scale.add_to(want);
     any_program const program = aoa::parse("w -> w, quantize='fp8_block'\n");
     auto const not_finite = agreed_error(
         world, [&] { redistribute(world, state_of({&held}), want, {.program = program}); });
     BOOST_TEST(not_finite.find("'w'") != std::string::npos, not_finite);
     BOOST_TEST(not_finite.find("NaN") != std::string::npos, not_finite);
     layout const wanted = layout_of(std::vector<std::vector<shard_descriptor>>(
-        static_cast<std::size_t>(world.size()), {numbers.descriptor}));
+        static_cast<std::size_t>(world.size()), {numbers.descriptor, scale.descriptor}));
     auto const in_rounds = agreed_error(world, [&] {
         redistribute(
             world, state_of({&held}), {{}, wanted},

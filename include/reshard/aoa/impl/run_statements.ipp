@@ -435,7 +435,11 @@ private:
             results = in_.result.map.quantized(base, operand.tensor, text, std::move(kept));
         } catch (error const& problem) {
             throw statement_error{problem.code(),
-                                  words("'", key, "' cannot be quantised: ", problem.what()),
+                                  words("'", key, "' cannot be quantised: ", problem.what(),
+                                        operands_.size() > 1
+                                            ? "; without 'axis', all names on the left but the "
+                                              "first are scales to keep"
+                                            : ""),
                                   scheme.where, key};
         }
         if (results.size() != right.size() || in_.code.attributes(statement).size() != 1)

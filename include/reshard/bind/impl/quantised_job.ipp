@@ -52,7 +52,7 @@ public:
     void add_values(state_dict& values) {
         elements_.resize(static_cast<std::size_t>(element_count(region_)));
         if (!is_empty(region_))
-            values.add({name_, data_type::f32, shape_, region_},
+            values.add({keys_[0], data_type::f32, shape_, region_},
                        tensor_view{elements_.data(), data_type::f32, region_.shape,
                                    row_major_strides(region_.shape)});
         for (std::size_t which = 0; keeps_ && which < keys_.size(); ++which) {

@@ -536,6 +536,9 @@ private:
         if (is_given(which)) {
             std::memcpy(&scale, kept[which].data(), sizeof scale);
             check_given(which, scale);
+            if (which == 2 && scale == 0)
+                fail(errc::corrupt_file, "the scale in '", q.tensors_[which].suffix,
+                     "' is 0; nothing can be quantised with it");
             return scale;
         }
         if (!is_finite(maximum))

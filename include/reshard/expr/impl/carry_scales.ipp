@@ -6,7 +6,7 @@
 #include <reshard/core/vector.hpp>
 #include <reshard/expr/check.hpp>
 
-#include <reshard/copy/quantiser.hpp>
+#include <reshard/expr/impl/relate_quantised.ipp>
 #include <reshard/expr/impl/same_elements.ipp>
 #include <reshard/expr/impl/scaled_sources.ipp>
 #include <reshard/expr/reshape.hpp>
@@ -327,130 +327,6 @@ private:
     vector<relation> made_;
     vector<scale_finding> findings_;
 };
-
-/// Does the work of `relate_quantised`.
-class quantised_carrier {
-public:
-    explicit quantised_carrier(mapping& program) : program_(program) {}
-
-    vector<scale_finding> run() {
-        if (program_.quantised().empty())
-            return {};
-        for (mapping_output const& output : program_.outputs())
-            for (key_id const id : scaled_sources::sources_of(output.value))
-                if (quantised_from(program_, id))
-                    outputs_[id].push_back(&output);
-        for (mapping_output const& output : program_.outputs())
-            for (key_id const id : scaled_sources::sources_of(output.value))
-                if (quantised_value const* const from = quantised_from(program_, id);
-                    from && from->first == id) {
-                    judge(output, *from);
-                    break;
-                }
-        for (relation& relation : made_)
-            program_.relate(std::move(relation));
-        return std::move(findings_);
-    }
-
-private:
-    /// How the numbers share the scales of a tensor.
-    static block_form form_of(quantiser const& by, std::size_t which) {
-        std::size_t const ndim = by.tensors()[0].shape.size();
-        block_form form{index_vector::filled(ndim, 0)};
-        if (by.tensors()[which].is_constant) { // one for the tensor
-            form.count = form.block;
-            form.count[ndim - 1] = 1;
-            return form;
-        }
-        for (std::size_t axis = 0; axis < ndim; ++axis)
-            if (by.block()[axis] > 0)
-                form.block[axis] = by.extent_of_block(0, axis);
-        return form;
-    }
-
-    void judge(mapping_output const& output, quantised_value const& from) {
-        quantiser const by(from.scheme, from.value.shape);
-        bool const has_all =
-            output.value.pieces.size() == 1 &&
-            element_count(output.value.shape) == element_count(by.tensors()[0].shape);
-        if (by.crosses_rows() && !has_all && element_count(output.value.shape) > 0)
-            return add(output, severity::error, errc::unsupported,
-                       words("it has a part of the numbers of '", from.name, "', which '",
-                             from.scheme,
-                             "' has in blocks that cross rows; cut or join the values "
-                             "before 'quantize'"));
-        if (by.crosses_rows())
-            return;
-        for (std::size_t which = 1; which < by.tensors().size(); ++which)
-            try {
-                if (by.tensors()[which].is_scale)
-                    relate(output, from, which, expected(output, from, by, which));
-                else if (!is_whole_source(output.value, program_.sources()))
-                    add(output, severity::warning, errc::shape_mismatch,
-                        words("it is not '", from.name, "' as it was quantised, but '",
-                              key_of(from, which), "' has the extents of that tensor"));
-            } catch (error const& problem) {
-                add(output, severity::error, problem.code(), problem.what());
-            }
-    }
-
-    std::string_view key_of(quantised_value const& from, std::size_t which) const {
-        return program_.sources().key(from.first + static_cast<key_id>(which));
-    }
-
-    /// The scales that the numbers of an output need.
-    made_scales expected(mapping_output const& output, quantised_value const& first,
-                         quantiser const& by, std::size_t which) const {
-        data_type const dtype = by.tensors()[which].dtype;
-        return scales_and_form(output.value, form_of(by, which), dtype, [&](key_id id) {
-            quantised_value const* const from = quantised_from(program_, id);
-            if (!from || from->first != id || from->scheme != first.scheme)
-                fail(errc::unsupported, "it has elements of '", program_.sources().key(id),
-                     "' as well, which are not quantised as '", first.scheme, "'");
-            quantiser const of(from->scheme, from->value.shape);
-            return scale_source{id + static_cast<key_id>(which), dtype, of.tensors()[0].shape,
-                                form_of(of, which)};
-        });
-    }
-
-    /// Relates an output to the output that has its scales.
-    void relate(mapping_output const& output, quantised_value const& from, std::size_t which,
-                made_scales const& wanted) {
-        auto const& outputs = outputs_[from.first + static_cast<key_id>(which)];
-        auto const match = std::ranges::find_if(outputs, [&](mapping_output const* scales) {
-            index_vector const& shape = scales->value.shape;
-            return element_count(shape) == element_count(wanted.scales.shape) &&
-                   is_made_as(reshape(wanted.scales, shape), scales->value, program_.sources());
-        });
-        if (match != outputs.end())
-            made_.push_back({relation::kind::scale, output.key, (*match)->key, wanted.form.block,
-                             wanted.form.count});
-        else if (outputs.empty())
-            add(output, severity::warning, errc::unknown_key,
-                words("no output has its scales '", key_of(from, which), "'"));
-        else
-            add(output, severity::error, errc::bad_layout,
-                words("'", outputs.front()->key,
-                      "' does not have its scales in the order of its "
-                      "numbers, which need the shape ",
-                      wanted.scales.shape,
-                      "; write statements for both, or move the values before 'quantize'"));
-    }
-
-    void add(mapping_output const& output, severity level, errc code, std::string_view why) {
-        findings_.push_back({level, code, output.key,
-                             words("'", output.key, "' is quantised by this program: ", why)});
-    }
-
-    mapping& program_;
-    std::unordered_map<key_id, vector<mapping_output const*>> outputs_; ///< by quantised source
-    vector<relation> made_;
-    vector<scale_finding> findings_;
-};
-
-RESHARD_DECL vector<scale_finding> relate_quantised(mapping& program) {
-    return quantised_carrier(program).run();
-}
 
 RESHARD_DECL vector<scale_finding> carry_scales(mapping& program, layout const& source) {
     return scale_carrier(program, source).run();

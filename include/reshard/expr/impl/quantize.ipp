@@ -27,11 +27,11 @@ inline void check_kept(quantiser const& by, vector<expression> const& kept) {
             continue;
         expression const& given = kept[next - 1];
         if (given.shape != which.shape)
-            fail(errc::shape_mismatch, "the scales '", which.suffix, "' to keep have the shape ",
+            fail(errc::shape_mismatch, "the given scales '", which.suffix, "' have the shape ",
                  given.shape, ", not ", which.shape);
         if (given.dtype != which.dtype)
-            fail(errc::dtype_mismatch, "the scales '", which.suffix, "' to keep are ", given.dtype,
-                 ", not ", which.dtype, "; cast them before");
+            fail(errc::dtype_mismatch, "the given scales '", which.suffix, "' are ", given.dtype,
+                 ", not ", which.dtype, bits(which.dtype) > 8 ? "; cast them before" : "");
     }
     if (next == 0)
         fail(errc::usage, "the scheme stores scales beside its numbers, so none can be kept");
@@ -87,12 +87,19 @@ RESHARD_DECL void add_value(mapping& values, mapping const& program,
         }
         return copy;
     };
+    quantiser const by(quantised.scheme, quantised.value.shape);
+    check_kept(by, quantised.kept);
+    if (quantised.count != by.tensors().size())
+        fail(errc::bad_layout, "the program has ", counted(quantised.count, "tensor"), " for '",
+             quantised.name, "', but '", quantised.scheme, "' makes ", by.tensors().size());
+    auto const key_of = [&](key_id which) {
+        return program.sources().key(quantised.first + which);
+    };
     expression value = with_sources(quantised.value);
     auto scales = quantised.kept.begin();
-    auto const endings = endings_of(quantised.scheme);
     for (key_id i = 0; i < quantised.count && scales != quantised.kept.end(); ++i)
-        if (endings[i].is_scale)
-            values.define(program.sources().key(quantised.first + i), with_sources(*scales++));
+        if (by.tensors()[i].is_scale)
+            values.define(key_of(i), with_sources(*scales++));
     // The factors of scales come after the scales.
     for (relation const& related : program.relations())
         if (is_dequantized && related.is_of_values() && used.contains(related.key)) {
@@ -103,7 +110,7 @@ RESHARD_DECL void add_value(mapping& values, mapping const& program,
             if (std::ranges::find(values.relations(), related) == values.relations().end())
                 values.relate(related);
         }
-    values.define(quantised.name,
+    values.define(key_of(0),
                   value.dtype == data_type::f32 ? std::move(value) : cast(value, data_type::f32));
 }
 

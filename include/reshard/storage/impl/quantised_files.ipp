@@ -90,6 +90,7 @@ public:
         : quantiser_(value.scheme, value.value.shape),
           needs_maximum_(quantiser_.needs_maximum() && value.kept.empty()),
           name_(value.name),
+          key_(program.sources().key(value.first)),
           values_(reader, program, value, verify),
           elements_(elements),
           band_units_(std::max<index_t>(1, band_elements /
@@ -201,7 +202,7 @@ private:
 
     void read_values(index_t first, index_t end) {
         elements_.resize(static_cast<std::size_t>(end - first));
-        values_.read(name_, first, {elements_.data(), data_type::f32, {end - first}, {1}});
+        values_.read(key_, first, {elements_.data(), data_type::f32, {end - first}, {1}});
     }
 
     /// By tensor: the scales to keep that a band needs.
@@ -242,6 +243,7 @@ private:
     quantiser quantiser_;
     bool needs_maximum_;
     std::string name_;
+    std::string key_; ///< of the first tensor
     value_reader values_;
     vector<std::string> kept_keys_; ///< by tensor, if there are scales to keep; empty for others
     vector<float>& elements_;       ///< of a band
