@@ -140,8 +140,9 @@ template <class Visit>
     for (; i + unrolled <= count; i += unrolled)
         for (index_t k = i; k < i + unrolled; ++k)
             visit(k);
-    for (; i < count; ++i)
-        visit(i);
+    index_t const remaining = (count - i) % unrolled;
+    for (index_t k = 0; k < remaining; ++k)
+        visit(i + k);
 }
 
 /// The bits of the largest magnitude in rows that are `pitch` floats apart. Bits of floats without
