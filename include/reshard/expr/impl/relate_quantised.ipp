@@ -114,8 +114,9 @@ private:
                     quantiser const& by) {
         try {
             made_scales const made = wanted_scales(output, from, by, 0);
-            index_t const block = form_of(by, 0).block.back();
-            if (made.form.block.back() != block)
+            index_vector const blocks = form_of(by, 0).block;
+            index_t const block = blocks[blocks.size() - 1];
+            if (made.form.ndim() == 0 || made.form.block[made.form.ndim() - 1] != block)
                 fail(errc::bad_layout, "blocks of ", block, " bytes lie along the last axis of '",
                      from.name, "', which must stay the last; move the values before 'quantize'");
         } catch (error const& problem) {
