@@ -84,7 +84,7 @@ private:
                         words("it is not the whole of '", from.name, "', but '", from.name,
                               tensors[which].suffix, "' has the extents of that tensor"));
             } catch (error const& problem) {
-                add(output, severity::error, problem.code(), problem.what());
+                return add(output, severity::error, problem.code(), problem.what());
             }
         if (tensors.size() == 1)
             check_rows(output, from, by);
