@@ -138,7 +138,10 @@ answer run(given_communicator const& communicator, std::vector<std::string> cons
 }
 
 /// The command-line tool; returns its exit status.
-int run_tool(std::vector<std::string> words) {
+int run_tool(std::vector<nb::bytes> const& given) {
+    std::vector<std::string> words;
+    for (nb::bytes const& word : given)
+        words.emplace_back(word.c_str(), word.size());
     nb::gil_scoped_release const others_may_run;
     auto arguments = pointers_to(words);
     return tool::run_tool(static_cast<int>(words.size()), arguments.data());

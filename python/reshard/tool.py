@@ -2,6 +2,7 @@
 
 """The command-line tool: `reshard`, or `python -m reshard.tool`."""
 
+import os
 import signal
 import sys
 
@@ -16,7 +17,7 @@ def main():
     except ImportError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 3  # refused, as all input that the tool cannot use
-    return _reshard.main(["reshard", *sys.argv[1:]])
+    return _reshard.main([b"reshard", *map(os.fsencode, sys.argv[1:])])
 
 
 if __name__ == "__main__":
