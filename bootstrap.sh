@@ -12,7 +12,7 @@ usage: ./bootstrap.sh COMMAND
   build   set up and build everything
   site    make the documentation in build/site, of doc/ and the comments of all headers, and check its links
   tools   set up, and install what .ci/run needs besides: clang 16, its linker and run-time libraries, clang-format 16, lintian,
-          and the libraries of which the adapters are tested
+          the libraries of which the adapters are tested, and from PyPI what makes the Python module and its wheel
 
 On Debian 12 what is missing is installed by apt-get, as root or through sudo. Elsewhere the needed
 packages are named. Running a command again does only what is left to do.
@@ -28,7 +28,8 @@ packages="g++ cmake ninja-build
     libboost-json1.81-dev openmpi-bin libopenmpi-dev libcli11-dev libssl-dev libxxhash-dev zlib1g-dev
     libeigen3-dev"
 tools="clang-16 clang-format-16 libclang-rt-16-dev lld-16 strace iproute2 lintian pkg-config
-    libxtensor-dev libarmadillo-dev libdlpack-dev pybind11-dev python3-dev python3-numpy python3-mpi4py"
+    libxtensor-dev libarmadillo-dev libdlpack-dev pybind11-dev python3-dev python3-numpy python3-mpi4py
+    python3-venv libmpich-dev ccache"
 site_packages="mkdocs mkdocs-material doxygen python3"
 
 say() {
@@ -117,6 +118,20 @@ set_up() {
     else
         command -v cmake >/dev/null 2>&1 || { name_needs && exit 2; }
     fi
+}
+
+# What makes the Python module, in an environment of its own: Debian lacks nanobind.
+set_up_python() {
+    tools_dir="$build_dir/python-tools"
+    cmp -s python/tools.txt "$tools_dir/tools.txt" && return 0
+    say "installing from PyPI: $(sed '/^#/d' python/tools.txt | paste -sd' ')"
+    rm -rf "$tools_dir"
+    log=$(mktemp)
+    quietly "$log" /usr/bin/python3 -m venv "$tools_dir"
+    quietly "$log" "$tools_dir/bin/pip" install --disable-pip-version-check --requirement python/tools.txt ||
+        refuse "pip install failed, see above"
+    rm -f "$log"
+    cp python/tools.txt "$tools_dir"
 }
 
 # Two GiB a compiler, as the grammar's translation units ask for.
@@ -218,6 +233,7 @@ if [ "$command" = tools ]; then
     is_debian_12 || refuse "needed besides: $tools"
     # shellcheck disable=SC2086
     install_packages $tools
+    set_up_python
     exit 0
 fi
 

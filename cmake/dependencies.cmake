@@ -28,15 +28,22 @@ reshard_find(boost_json "Boost.JSON ${reshard_boost_version} or later" libboost-
     ${reshard_boost_version} CONFIG)
 reshard_find(xxHash xxHash libxxhash-dev)
 reshard_find(ZLIB zlib zlib1g-dev)
-reshard_find(MPI "MPI for C++" "libopenmpi-dev, openmpi-bin" COMPONENTS CXX)
 reshard_find(boost_serialization "Boost.Serialization ${reshard_boost_version} or later"
     libboost-serialization1.81-dev ${reshard_boost_version} CONFIG)
-# Boost.MPI is not looked for without MPI, which its package asks for.
-if(MPI_CXX_FOUND)
-    reshard_find(boost_mpi "Boost.MPI ${reshard_boost_version} or later, built with this MPI"
-        libboost-mpi1.81-dev ${reshard_boost_version} CONFIG)
+if(RESHARD_MPI_AT_RUN_TIME)
+    # Headers that stand in for those of MPI and Boost.MPI; the module has what they declare.
+    add_library(reshard_portable_mpi INTERFACE)
+    target_include_directories(reshard_portable_mpi INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/python/mpi")
+    add_library(Boost::mpi ALIAS reshard_portable_mpi)
 else()
-    list(APPEND reshard_lacks "Boost.MPI (Debian: libboost-mpi1.81-dev)")
+    reshard_find(MPI "MPI for C++" "libopenmpi-dev, openmpi-bin" COMPONENTS CXX)
+    # Boost.MPI is not looked for without MPI, which its package asks for.
+    if(MPI_CXX_FOUND)
+        reshard_find(boost_mpi "Boost.MPI ${reshard_boost_version} or later, built with this MPI"
+            libboost-mpi1.81-dev ${reshard_boost_version} CONFIG)
+    else()
+        list(APPEND reshard_lacks "Boost.MPI (Debian: libboost-mpi1.81-dev)")
+    endif()
 endif()
 if(RESHARD_BUILD_TESTS OR RESHARD_BUILD_EXAMPLES OR RESHARD_BUILD_BENCH)
     if(RESHARD_BUILD_EXAMPLES OR RESHARD_BUILD_BENCH)

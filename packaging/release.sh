@@ -1,9 +1,10 @@
 #!/bin/sh
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-# Makes a release of the commit that is checked out: an archive of the sources, Debian packages and
-# their checksums in build/release, and a tag. Refuses a tree with changes, a version that the
-# changelog does not have or calls not released, and one that exists.
+# Makes a release of the commit that is checked out: an archive of the sources, Debian packages, wheels
+# of the Python module (one for Python 3.12 and later, if there is such a Python) and their checksums in
+# build/release, and a tag. Refuses a tree with changes, a version that the changelog does not have or
+# calls not released, and one that exists.
 #
 #   packaging/release.sh [--no-tests]
 
@@ -29,6 +30,15 @@ git archive --format=tar.gz --prefix="reshard-$version/" -o "$out/reshard-$versi
 cmake --preset default -G Ninja >/dev/null
 cmake --build build -- --quiet
 (cd build && cpack -G DEB >/dev/null && mv ./*.deb release/)
+./bootstrap.sh tools
+packaging/wheel.sh
+for python in python3.12 python3.13; do
+    if "$python" --version >/dev/null 2>&1; then
+        packaging/wheel.sh "$python"
+        break
+    fi
+done
+cp "build/wheels/reshard-$version"-*.whl "$out"
 (cd "$out" && sha256sum ./* >SHA256SUMS && cat SHA256SUMS)
 git tag -a "v$version" -m "Reshard $version"
 echo "release: v$version is tagged; push it with: git push origin v$version"

@@ -54,6 +54,9 @@ struct invocation {
 /// \throws error with errc::usage for an invalid command line, and any error of the command
 outcome run_command(processes const& world, int argc, char** argv);
 
+/// The whole program: runs a command line, prints its result, and returns the exit status.
+int run_tool(int argc, char** argv);
+
 /// An option of a command, for callers that do not pass options as text.
 struct option_text {
     std::string name; ///< without `--`

@@ -26,7 +26,7 @@ import warnings
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 warnings.filterwarnings("ignore")
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "example/python/reshard"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python/reshard"))
 
 import mappings
 import torch

@@ -18,7 +18,7 @@ def version_of_headers(root):
 
 
 def version_of_pip(root):
-    folder = root / "example/python"
+    folder = root / "python"
     recipe = tomllib.loads((folder / "pyproject.toml").read_text())["tool"]["scikit-build"]["metadata"]["version"]
     found = re.search(recipe["regex"], (folder / recipe["input"]).read_text(), re.MULTILINE)
     return recipe["result"].format(**found.groupdict())

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import types
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "example/python/reshard"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python/reshard"))
 
 import mappings
 

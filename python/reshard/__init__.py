@@ -15,6 +15,7 @@ too.
 """
 
 import atexit
+import functools
 import inspect as inspection
 import json
 import keyword
@@ -28,9 +29,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy
-
-from ._reshard import Error, close as _close, mpi as _mpi, options_of as _options_of, redistribute as _redistribute
+from . import _mpi
+from ._reshard import Error, close as _close, options_of, redistribute as _redistribute
 from ._reshard import refuse as _refuse, run as _run, run_everywhere as _run_everywhere, version as __version__
 
 __all__ = ["Error", "Shard", "Warning", "check", "convert", "inspect", "plan", "redistribute", "verify"]
@@ -41,6 +41,8 @@ class Warning(UserWarning):
 
 
 atexit.register(_close)
+_options_of = functools.cache(options_of)
+del options_of
 
 
 def _keyword(option):
@@ -70,8 +72,12 @@ def _words(command, positional, options):
 
 def _in_python(command, text):
     """A sentence of the command-line tool with the names of Python: `force=True` for --force."""
-    for name, is_flag, _ in _options_of(command):
-        text = re.sub(rf"(?<![\w/-])--{name}(?![\w-])", _keyword(name) + ("=True" if is_flag else "="), text)
+    flags = {name: is_flag for name, is_flag, _ in _options_of(command)}
+
+    def in_python(found):
+        return _keyword(found[1]) + ("=True" if flags[found[1]] else "=") if found[1] in flags else found[0]
+
+    text = re.sub(r"(?<![\w/-])--([\w-]+)", in_python, text)
     text = re.sub(r"(?<=unknown option ')--([^']*)(?=')", lambda found: _keyword(found[1]), text)
     return re.sub(r"reshard (\w+) --help", r"help(reshard.\1)", text)
 
@@ -85,15 +91,15 @@ def _error(code, text):
 def _command(command, *positional, comm, **options):
     """The output of a command with `--json`, with its warnings and notes."""
     is_everywhere = isinstance(comm, str) and comm == "all"
-    address = None if is_everywhere else _address(comm)
-    if "mpi4py.MPI" in sys.modules:
-        _check_library(sys.modules["mpi4py.MPI"])
+    handle = None if is_everywhere else _handle(comm)
+    if is_everywhere:
+        _mpi.prepare()
     words, mistake = [], ""
     try:
         words = _words(command, positional, options)
     except Exception as problem:
         mistake = f"{command}: {_sentence(problem)}"
-    answer = _run_everywhere(words, mistake) if is_everywhere else _run(address, words, mistake)
+    answer = _run_everywhere(words, mistake) if is_everywhere else _run(handle, words, mistake)
     said = [(what, _in_python(command, text)) for what, text in answer.said]
     if answer.is_first:
         _warn((text for what, text in said if what == "warning"), 4)
@@ -182,8 +188,9 @@ def _kind(value):
     return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
-def _is_jax(tensor):
-    return isinstance(tensor, getattr(sys.modules.get("jax"), "Array", ()))
+def _is_a(tensor, module, name):
+    """Whether a tensor is of a class of a module, which is imported if there is such a tensor."""
+    return isinstance(tensor, getattr(sys.modules.get(module), name, ()))
 
 
 def _integers(what, values):
@@ -209,24 +216,31 @@ def _lent(tensor):
         return tensor.__dlpack__()
 
 
+def _described(array):
+    """Address, shape, strides, bytes of an element, data type, and whether it is read-only."""
+    name = (">" if array.dtype.byteorder == ">" else "") + array.dtype.name
+    address, is_read_only = array.__array_interface__["data"]
+    return address, array.shape, array.strides, array.itemsize, name, is_read_only
+
+
 def _elements(tensor):
-    if isinstance(tensor, numpy.ma.MaskedArray):
+    if _is_a(tensor, "numpy.ma", "MaskedArray"):
         raise _Mistake("the mask of a masked array would be lost; give tensor.filled(...)")
-    if isinstance(tensor, numpy.ndarray):
-        return tensor
+    if _is_a(tensor, "numpy", "ndarray"):
+        return _described(tensor)
     if hasattr(tensor, "__dlpack__"):
-        return _lent(tensor)
+        lent = _lent(tensor)
+        if type(lent).__name__ != "PyCapsule":
+            raise _Mistake(f"__dlpack__ returned {_kind(lent)}, not a capsule")
+        return lent
     raise _Mistake(f"{_kind(tensor)} is not a tensor; give a NumPy array, or an object with __dlpack__")
 
 
 def _given(side, value):
     shard = value if isinstance(value, Shard) else Shard(value)
-    if side == "want" and _is_jax(shard.tensor):  # its __dlpack__ does not say so
+    if side == "want" and _is_a(shard.tensor, "jax", "Array"):  # its __dlpack__ does not say so
         raise _Mistake("a JAX array cannot be written to; fill a NumPy array, and make a JAX array from it")
-    elements = _elements(shard.tensor)
-    if type(elements).__name__ != "PyCapsule" and not isinstance(elements, numpy.ndarray):
-        raise _Mistake(f"__dlpack__ returned {_kind(elements)}, not a capsule")
-    return _integers("shape", shard.shape), _integers("offset", shard.offset), elements
+    return _integers("shape", shard.shape), _integers("offset", shard.offset), _elements(shard.tensor)
 
 
 def _shards(side, tensors):
@@ -264,26 +278,16 @@ def _text(program, file):
     return program or "", file
 
 
-def _check_library(MPI):
-    """Refuses an mpi4py built with another MPI: this MPI would end the process on its communicators."""
-    library = MPI.Get_library_version().split("\n")[0].rstrip("\0")
-    if ("Open MPI" in library) != (_mpi == "Open MPI"):
-        raise ImportError(f"mpi4py uses {library.split(',')[0]}, but reshard was built with {_mpi or 'another MPI'}; "
-                          "build both with the same MPI")
-
-
-def _address(comm):
-    """The address of the MPI_Comm, or None for this process alone."""
+def _handle(comm):
+    """The number of a communicator, or None for this process alone."""
     if comm is None:
         return None
-    from mpi4py import MPI
-
-    _check_library(MPI)
+    MPI = _mpi.of_mpi4py()
     if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
         raise TypeError(f"`comm` must be a valid communicator of mpi4py, or None, but {_kind(comm)} was given")
     if comm.Is_inter():
         raise TypeError("`comm` is an inter-communicator, whose groups count their ranks separately; give comm.Merge()")
-    return MPI._addressof(comm)
+    return comm.py2f()
 
 
 def redistribute(comm, have, want, program="", file="program", *, strict_warnings=False):
@@ -296,20 +300,20 @@ def redistribute(comm, have, want, program="", file="program", *, strict_warning
     A wrong argument on one rank raises the same `reshard.Error` on every rank. A warning of the program is a
     `reshard.Warning` on rank 0; with `strict_warnings=True` it is an error on every rank.
     """
-    address = _address(comm)
+    handle = _handle(comm)
     try:
         given = _shards("have", have), _shards("want", want), _text(program, file)
         for text in given[2]:
             text.encode()
     except BaseException as problem:
         try:
-            _refuse(address, _sentence(problem))
+            _refuse(handle, _sentence(problem))
         except Error as told:
             if isinstance(problem, Exception):
                 raise told from problem
         raise  # for example KeyboardInterrupt; the other ranks know of it now
     try:
-        warned = _redistribute(address, *given, bool(strict_warnings))
+        warned = _redistribute(handle, *given, bool(strict_warnings))
     except Error as problem:
         if problem.code != "syntax" or "->" in given[2][0]:
             raise

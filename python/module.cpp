@@ -1,7 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/adapt/dlpack.hpp>
-#include <reshard/adapt/pybind11.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/bind/program.hpp>
@@ -16,8 +15,14 @@
 #include "command.hpp"
 
 #include <boost/mpi/communicator.hpp>
+#include <mpi.h>
 
-#include <pybind11/stl.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <concepts>
 #include <cstdint>
@@ -34,7 +39,7 @@
 
 namespace {
 
-namespace py = pybind11;
+namespace nb = nanobind;
 using namespace reshard;
 
 /// The processes of the job, from the first call until `close`: MPI starts only once.
@@ -78,16 +83,22 @@ std::vector<kept_lines::line> lines_of_first(tool::processes const& world,
     return lines;
 }
 
+/// Arguments as `main` has them.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+    std::vector<char*> pointers;
+    for (std::string& word : words)
+        pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
+
 /// \throws error as the command, or with `mistake` if that is not empty
 std::string output_of(tool::processes const& world, std::vector<std::string> words,
                       std::string const& mistake) {
     if (!mistake.empty())
         agree(world, error(errc::usage, named(world, mistake)));
     words.insert(words.begin(), "reshard");
-    std::vector<char*> arguments;
-    for (std::string& word : words)
-        arguments.push_back(word.data());
-    arguments.push_back(nullptr);
+    auto arguments = pointers_to(words);
     auto const match = tool::run_command(world, static_cast<int>(words.size()), arguments.data());
     return world.all_gather(match.text).front(); // the first process has the text
 }
@@ -104,24 +115,36 @@ answer run_in(tool::processes const& world, std::vector<std::string> const& word
 
 /// Runs a command on all processes of the job.
 answer run_everywhere(std::vector<std::string> const& words, std::string const& mistake) {
-    py::gil_scoped_release const others_may_run;
+    nb::gil_scoped_release const others_may_run;
     if (!processes())
         processes() = std::make_unique<tool::processes>();
     return run_in(*processes(), words, mistake);
 }
 
+/// A communicator of mpi4py, as MPI numbers it for Fortran; std::nullopt for this process alone.
+using given_communicator = std::optional<int>;
+
 /// The group of a communicator; the caller keeps ownership of the communicator.
-mpi_group group_at(std::uintptr_t communicator) {
-    MPI_Comm const value = *reinterpret_cast<MPI_Comm const*>(communicator);
-    return mpi_group(boost::mpi::communicator(value, boost::mpi::comm_attach));
+mpi_group group_of(int communicator) {
+    return mpi_group(boost::mpi::communicator(MPI_Comm_f2c(communicator), boost::mpi::comm_attach));
 }
 
 /// Runs a command on the processes of a communicator, or on this process alone.
-answer run(std::optional<std::uintptr_t> communicator, std::vector<std::string> const& words,
+answer run(given_communicator const& communicator, std::vector<std::string> const& words,
            std::string const& mistake) {
-    py::gil_scoped_release const others_may_run;
-    return run_in(communicator ? tool::processes(group_at(*communicator)) : tool::processes(solo()),
+    nb::gil_scoped_release const others_may_run;
+    return run_in(communicator ? tool::processes(group_of(*communicator)) : tool::processes(solo()),
                   words, mistake);
+}
+
+/// The command-line tool; returns its exit status.
+int run_tool(std::vector<nb::bytes> const& given) {
+    std::vector<std::string> words;
+    for (nb::bytes const& word : given)
+        words.emplace_back(word.c_str(), word.size());
+    nb::gil_scoped_release const others_may_run;
+    auto arguments = pointers_to(words);
+    return tool::run_tool(static_cast<int>(words.size()), arguments.data());
 }
 
 /// For each option of a command: its name, whether it is a flag, and its description.
@@ -132,57 +155,92 @@ std::vector<std::tuple<std::string, bool, std::string>> options_of(std::string c
     return tuples;
 }
 
-/// A tensor of another framework, from the capsule that the tensor's `__dlpack__` returns.
-///
-/// \throws error for a capsule that was already consumed, or does not contain a tensor
-adapt::dlpack_tensor tensor_of(py::capsule lent) {
-    std::string const name = lent.name() ? lent.name() : "";
-    if (name == "dltensor_versioned") {
-        auto* const managed = lent.get_pointer<adapt::dlpack::managed_versioned>();
-        lent.set_name("used_dltensor_versioned");
-        return adapt::dlpack_tensor(managed);
-    }
-    if (name != "dltensor")
-        fail(errc::usage, "__dlpack__ returned a capsule named '", name,
-             "', not 'dltensor' or 'dltensor_versioned'");
-    auto* const managed = lent.get_pointer<adapt::dlpack::managed>();
-    lent.set_name("used_dltensor");
-    return adapt::dlpack_tensor(managed);
-}
+/// A NumPy array as Python describes it: address, shape, strides in bytes, bytes of an element, name
+/// of the data type, and whether it is read-only.
+using given_array = std::tuple<std::uintptr_t, std::vector<index_t>, std::vector<index_t>, index_t,
+                               std::string, bool>;
 
-/// A shard as Python passes it: key, shape of the global tensor, offset, and a NumPy array or a
+/// A shard as Python passes it: key, shape of the global tensor, offset, and a `given_array` or a
 /// DLPack capsule. Without shape and offset the shard is the global tensor.
 using given_shard = std::tuple<std::string, std::optional<std::vector<index_t>>,
-                               std::optional<std::vector<index_t>>, py::object>;
+                               std::optional<std::vector<index_t>>, nb::object>;
 
 index_vector vector_of(std::vector<index_t> const& numbers) {
     return index_vector(numbers.begin(), numbers.end());
 }
 
-bool is_read_only(py::array const& tensor) { return !tensor.writeable(); }
-bool is_read_only(adapt::dlpack_tensor const& tensor) { return tensor.is_read_only(); }
+/// The data type that NumPy, or the package ml_dtypes, calls `name`.
+data_type dtype_of_numpy(std::string const& name) {
+    auto const data_type = data_type_from_name(name == "float8_e8m0fnu" ? "float8_e8m0" : name);
+    if (!data_type || bits(*data_type) < 8)
+        fail(errc::unsupported, "a NumPy array of '", name,
+             "' matches no data type of this library; convert it with astype");
+    return *data_type;
+}
 
-template <class StateDict, class Tensor>
-void add(StateDict& tensors, given_shard const& shard, Tensor tensor) {
+/// The elements of an array, which the caller keeps until the call returns.
+tensor_view view_of(given_array const& array) {
+    auto const& [address, shape, byte_strides, item_bytes, type, is_read_only] = array;
+    data_type const dtype = dtype_of_numpy(type);
+    index_vector strides;
+    for (index_t const stride : byte_strides) {
+        if (stride % item_bytes != 0)
+            fail(errc::unsupported, "axis ", strides.size(), " of an array has a stride of ",
+                 stride, " bytes, not a multiple of its element size of ", item_bytes, "; copy it");
+        strides.push_back(stride / item_bytes);
+    }
+    return {reinterpret_cast<void*>(address), dtype, vector_of(shape), strides};
+}
+
+template <class Managed>
+adapt::dlpack_tensor taken_from(nb::capsule const& lent, char const* used_name) {
+    auto* const managed = static_cast<Managed*>(lent.data());
+    PyCapsule_SetName(lent.ptr(), used_name);
+    return adapt::dlpack_tensor(managed);
+}
+
+/// A tensor of another framework, from the capsule that the tensor's `__dlpack__` returns.
+///
+/// \throws error for a capsule that was already consumed, or does not contain a tensor
+adapt::dlpack_tensor tensor_of(nb::capsule const& lent) {
+    std::string const name = lent.name() ? lent.name() : "";
+    if (name == "dltensor_versioned")
+        return taken_from<adapt::dlpack::managed_versioned>(lent, "used_dltensor_versioned");
+    if (name != "dltensor")
+        fail(errc::usage, "__dlpack__ returned a capsule named '", name,
+             "', not 'dltensor' or 'dltensor_versioned'");
+    return taken_from<adapt::dlpack::managed>(lent, "used_dltensor");
+}
+
+/// The descriptor of a shard with the elements `view`.
+shard_descriptor descriptor_of(given_shard const& shard, const_tensor_view const& view) {
     auto const& [key, shape, offset, elements] = shard;
-    auto const view = reshard::view(std::as_const(tensor));
-    if (std::same_as<StateDict, state_dict> && is_read_only(tensor))
-        fail(errc::usage, "a tensor of ", view.dtype, " ", view.shape,
-             " is read-only, but the tensors of `want` are written to");
     index_vector const whole_shape = shape ? vector_of(*shape) : view.shape;
     index_vector const first = vector_of(offset.value_or(std::vector<index_t>(whole_shape.size())));
-    box const region{first, view.shape};
-    tensors.add(shard_descriptor{key, view.dtype, whole_shape, region, {}}, tensor);
+    return {key, view.dtype, whole_shape, box{first, view.shape}, {}};
+}
+
+template <class StateDict>
+void check_writable(const_tensor_view const& view, bool is_read_only) {
+    if (std::same_as<StateDict, state_dict> && is_read_only)
+        fail(errc::usage, "a tensor of ", view.dtype, " ", view.shape,
+             " is read-only, but the tensors of `want` are written to");
 }
 
 /// \throws error that names the key
 template <class StateDict>
 void add(StateDict& tensors, given_shard const& shard) try {
-    py::object const& elements = std::get<3>(shard);
-    if (py::isinstance<py::array>(elements))
-        add(tensors, shard, elements.cast<py::array>());
-    else
-        add(tensors, shard, tensor_of(elements.cast<py::capsule>()));
+    nb::object const& elements = std::get<3>(shard);
+    if (nb::isinstance<nb::capsule>(elements)) {
+        auto const tensor = tensor_of(nb::cast<nb::capsule>(elements));
+        check_writable<StateDict>(tensor.elements(), tensor.is_read_only());
+        tensors.add(descriptor_of(shard, tensor.elements()), adapt::dlpack_tensor(tensor));
+        return;
+    }
+    auto const array = nb::cast<given_array>(elements);
+    tensor_view const view = view_of(array);
+    check_writable<StateDict>(view, std::get<5>(array));
+    tensors.add(descriptor_of(shard, view), view);
 } catch (error const& problem) {
     throw error(problem.code(), detail::words("'", std::get<0>(shard), "': ", problem.what()));
 }
@@ -246,7 +304,7 @@ void refuse_warnings(request& asked) {
 /// Other threads of Python run meanwhile. The caller frees the references to Python objects.
 template <class Group>
 void run_together(Group const& world, request const& asked, detail::local_error const& problem) {
-    py::gil_scoped_release const others_may_run;
+    nb::gil_scoped_release const others_may_run;
     if (!problem)
         return reshard::redistribute(world, asked.have, asked.want, asked.call_options);
     error const received_error(problem->code(), named(world, problem->what()));
@@ -255,16 +313,15 @@ void run_together(Group const& world, request const& asked, detail::local_error 
     reshard::redistribute(world, mistaken, state_dict(), {.between_nodes = relays()});
 }
 
-/// \param communicator the address of an MPI_Comm; if it is missing, this process is the group
-void run_together(std::optional<std::uintptr_t> communicator, request const& asked,
+void run_together(given_communicator const& communicator, request const& asked,
                   detail::local_error const& problem) {
     if (!communicator)
         return run_together(solo(), asked, problem);
-    run_together(group_at(*communicator), asked, problem);
+    run_together(group_of(*communicator), asked, problem);
 }
 
 /// Moves the tensors, and returns the warnings of the program.
-std::vector<std::string> move_tensors(std::optional<std::uintptr_t> communicator,
+std::vector<std::string> move_tensors(given_communicator const& communicator,
                                       std::vector<given_shard> const& have,
                                       std::vector<given_shard> const& want,
                                       std::pair<std::string, std::string> const& program,
@@ -278,47 +335,59 @@ std::vector<std::string> move_tensors(std::optional<std::uintptr_t> communicator
 }
 
 /// Takes the place of `redistribute` on a rank whose arguments are wrong, and reports the mistake.
-void refuse(std::optional<std::uintptr_t> communicator, std::string const& text) {
+void refuse(given_communicator const& communicator, std::string const& text) {
     run_together(communicator, {}, error(errc::usage, text));
+}
+
+/// Raises errors of the library as `Error`, which has the attribute `code`.
+void translate_errors(nb::module_& module) {
+    nb::object const raised =
+        nb::steal(PyErr_NewException("reshard._reshard.Error", PyExc_RuntimeError, nullptr));
+    module.attr("Error") = raised;
+    nb::register_exception_translator(
+        [](std::exception_ptr const& thrown, void* type) {
+            try {
+                std::rethrow_exception(thrown);
+            } catch (error const& problem) {
+                nb::object const value = nb::borrow(static_cast<PyObject*>(type))(problem.what());
+                value.attr("code") = std::string(name(problem.code()));
+                PyErr_SetObject(static_cast<PyObject*>(type), value.ptr());
+            }
+        },
+        raised.ptr());
 }
 
 } // namespace
 
-PYBIND11_MODULE(_reshard, module) {
-#if PYBIND11_VERSION_HEX < 0x020C0000
-    // NumPy 2 changed the memory layout of array objects; older pybind11 does not know it.
-    if (py::module_::import("numpy").attr("__version__").cast<std::string>()[0] != '1')
-        throw py::import_error(
-            "this module was built with a pybind11 older than 2.12, which cannot read arrays "
-            "of NumPy 2; build it with a newer pybind11, or use NumPy 1");
-#endif
+NB_MODULE(_reshard, module) {
     module.attr("version") = std::to_string(RESHARD_VERSION_MAJOR) + "." +
                              std::to_string(RESHARD_VERSION_MINOR) + "." +
                              std::to_string(RESHARD_VERSION_PATCH);
-#ifdef OPEN_MPI
-    module.attr("mpi") = "Open MPI";
-#else
-    module.attr("mpi") = py::none();
-#endif
-    static py::exception<error> const refused(module, "Error", PyExc_RuntimeError);
-    py::register_exception_translator([](std::exception_ptr thrown) {
-        try {
-            std::rethrow_exception(thrown);
-        } catch (error const& problem) {
-            py::object const raised = py::reinterpret_borrow<py::object>(refused)(problem.what());
-            raised.attr("code") = std::string(name(problem.code()));
-            PyErr_SetObject(refused.ptr(), raised.ptr());
-        }
+#ifdef RESHARD_MPI_AT_RUN_TIME
+    module.attr("mpi") = nb::none(); // until `use_mpi`
+    module.def("use_mpi", [](std::uintptr_t table) {
+        portable_mpi::use(*reinterpret_cast<portable_mpi::calls const*>(table));
     });
-    py::class_<answer>(module, "Answer")
-        .def_readonly("text", &answer::text)
-        .def_readonly("said", &answer::said)
-        .def_readonly("is_first", &answer::is_first)
+#elif defined OPEN_MPI
+    module.attr("mpi") = "Open MPI";
+#elif defined MPICH_VERSION
+    module.attr("mpi") = "MPICH";
+#else
+    module.attr("mpi") = "another MPI";
+#endif
+    translate_errors(module);
+    nb::class_<answer>(module, "Answer")
+        .def_ro("text", &answer::text)
+        .def_ro("said", &answer::said)
+        .def_ro("is_first", &answer::is_first)
         .def("check", &answer::check);
-    module.def("run", &run);
+    module.def("is_launched", &tool::is_launched);
+    module.def("main", &run_tool);
+    module.def("run", &run, nb::arg("communicator").none(), nb::arg("words"), nb::arg("mistake"));
     module.def("run_everywhere", &run_everywhere);
     module.def("options_of", &options_of);
-    module.def("redistribute", &move_tensors);
-    module.def("refuse", &refuse);
+    module.def("redistribute", &move_tensors, nb::arg("communicator").none(), nb::arg("have"),
+               nb::arg("want"), nb::arg("program"), nb::arg("strict_warnings"));
+    module.def("refuse", &refuse, nb::arg("communicator").none(), nb::arg("text"));
     module.def("close", [] { processes().reset(); });
 }
