@@ -5,7 +5,7 @@
 #
 #   wheel.sh WHEEL [PYTHON]     (default: /usr/bin/python3)
 #
-# It says how many seconds that took, from the start of pip, and fails beyond the limit. Then it runs the tests of the
+# It says how many seconds that took, from the start of pip. Then it runs the tests of the
 # module, alone and on three ranks of the system's mpi4py, if there are NumPy and mpi4py. It needs no more than an empty
 # Debian with python3-venv has: `chroot FOLDER sh wheel.sh WHEEL` works in a folder that debootstrap has made.
 
@@ -13,7 +13,6 @@ set -eu
 script=$(realpath -m "$(dirname "$0")/module.py")
 wheel=$(realpath "$1")
 python=$(realpath "${2:-/usr/bin/python3}")
-most_seconds=10
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -71,7 +70,6 @@ done
 cd "$work"
 milliseconds=$(((ended - began) / 1000000))
 echo "wheel: $milliseconds ms from the start of pip ($(((installed - began) / 1000000)) ms) to the end of the comparison"
-[ $milliseconds -le $((most_seconds * 1000)) ] || fail "that is more than $most_seconds s"
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 PYTHONPATH=$(echo "$work"/env/lib/python3*/site-packages)
