@@ -292,6 +292,26 @@ BOOST_AUTO_TEST_CASE(a_given_scale_that_is_not_finite_is_refused) {
         [](error const& problem) { return problem.code() == errc::corrupt_file; });
 }
 
+BOOST_AUTO_TEST_CASE(a_given_scale_of_zero_is_refused_unless_its_values_are_zeros) {
+    for (std::string const scheme :
+         {"fp8_block", "fp8_channel", "fp8_tensor", "int8_channel", "int4_group", "nvfp4", "nf4"}) {
+        quantiser const quantiser(scheme, {1, 128});
+        for (float const value : {0.F, 1e-30F}) {
+            std::vector<float> values(128, 0.F);
+            byte_lists kept = run(quantiser, values);
+            kept[0].clear();
+            std::ranges::fill(kept[1], std::byte{0});
+            values[5] = value;
+            if (value == 0)
+                run(quantiser, values, 0, quantiser.units(), kept);
+            else
+                BOOST_CHECK_EXCEPTION(
+                    run(quantiser, values, 0, quantiser.units(), kept), error,
+                    [](error const& problem) { return problem.code() == errc::corrupt_file; });
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(tensors_without_elements_have_parts_without_numbers) {
     for (std::string const scheme : all_schemes)
         for (index_vector const& shape : {index_vector{0, 256}, index_vector{3, 0}}) {

@@ -335,12 +335,12 @@ struct quantiser_run {
         std::size_t const runs = shares_all ? 1 : scales();
         for (std::size_t i = 0; i < runs; ++i) {
             float const* const first = values.data() + static_cast<index_t>(i) * run;
-            float const largest = shares_all || is_given(1) ? 0 : checked_largest(first, run);
+            float const largest = shares_all ? 0 : checked_largest(first, run);
             scaling by{divisor(i, largest), q.scheme_->least, q.scheme_->greatest};
             for (index_t k = 0; k < run;) {
                 index_t const piece = std::min(run - k, batch_elements - filled);
-                if (shares_all || is_given(1))
-                    checked_largest(first + k, piece);
+                if (shares_all)
+                    check_shared(checked_largest(first + k, piece));
                 run_fastest<divide_loop>(first + k, batch + filled, piece,
                                          static_cast<scaling const*>(&by));
                 k += piece;
@@ -363,10 +363,9 @@ struct quantiser_run {
         for (index_t first = 0; first < total; first += run) {
             index_t const count = std::min(run, total - first);
             auto const i = static_cast<std::size_t>(first / run);
-            float largest = checked_largest(values.data() + first, count);
-            if (count < run)
-                largest = std::max(largest, least_divisor);
-            largest = stored_real(1, i, largest);
+            float const greatest = checked_largest(values.data() + first, count);
+            float largest = count < run ? std::max(greatest, least_divisor) : greatest;
+            largest = stored_real(1, i, largest, greatest);
             alignas(64) float batch[run];
             unsigned char numbers[run];
             if (count == run) {
@@ -507,20 +506,27 @@ private:
     }
 
     /// A scale in f32: a new one, or the given one.
-    float stored_real(std::size_t which, std::size_t i, float chosen) const {
+    ///
+    /// \param largest the largest magnitude that it scales
+    float stored_real(std::size_t which, std::size_t i, float chosen, float largest) const {
         std::size_t const first = i * sizeof chosen;
         if (is_given(which)) {
             std::memcpy(&chosen, kept[which].data() + first, sizeof chosen);
-            check_given(which, chosen);
+            check_given(which, chosen, largest);
         }
         std::memcpy(bytes[which].data() + first, &chosen, sizeof chosen);
         return chosen;
     }
 
-    void check_given(std::size_t which, float scale) const {
+    /// Refuses scales that would lose values up to `largest`.
+    void check_given(std::size_t which, float scale, float largest = 0) const {
         if (!is_finite(scale))
             fail(errc::corrupt_file, "a scale in '", q.tensors_[which].suffix, "' is ", text(scale),
                  "; nothing can be quantised with it");
+        if (scale == 0 && largest > 0)
+            fail(errc::corrupt_file, "a scale in '", q.tensors_[which].suffix,
+                 "' is 0, but a value in its block is as large as ", text(largest),
+                 "; give scales of these values, or none");
     }
 
     /// \name Scales of compressed-tensors
@@ -558,7 +564,7 @@ private:
         if (q.scheme_->run < 0) {
             divisor = whole_scale(1);
         } else if (dtype == data_type::f32) {
-            divisor = stored_real(1, i, quotient_of(largest));
+            divisor = stored_real(1, i, quotient_of(largest), largest);
         } else {
             std::byte const scale = is_given(1)              ? kept[1][i]
                                     : dtype == data_type::u8 ? power_of(largest)
@@ -566,9 +572,15 @@ private:
             bytes[1][i] = scale;
             divisor = dtype == data_type::u8 ? power_of_two(std::to_integer<std::uint32_t>(scale))
                                              : from_f8(scale) / whole_scale(2);
-            check_given(1, divisor);
+            check_given(1, divisor, is_given(1) ? largest : 0);
         }
         return divisor == 0 ? std::numeric_limits<float>::infinity() : divisor; // zeros stay zeros
+    }
+
+    /// Refuses a given scale of the tensor that would lose values up to `largest`.
+    void check_shared(float largest) const {
+        if (is_given(1))
+            check_given(1, whole_scale(1), largest);
     }
 
     /// The maximum is rounded to a power of two: up if it would round to more than the largest
@@ -617,7 +629,7 @@ private:
             float const largest =
                 checked_largest(first + static_cast<index_t>(i) * square_extent, width(i), rows);
             float const factor = largest > 0 ? quotient(448, largest) : 1;
-            float const inverse = stored_real(1, scale + i, 1 / factor);
+            float const inverse = stored_real(1, scale + i, 1 / factor, largest);
             multiplies[i] = !is_given(1) && is_finite(factor);
             by[i] = {multiplies[i] ? factor : inverse, -448, 448};
         }

@@ -28,7 +28,9 @@ inline void check_kept(quantiser const& by, vector<expression> const& kept) {
         expression const& given = kept[next - 1];
         if (given.shape != which.shape)
             fail(errc::shape_mismatch, "the given scales '", which.suffix, "' have the shape ",
-                 given.shape, ", not ", which.shape);
+                 given.shape, ", not ", which.shape,
+                 element_count(given.shape) == element_count(which.shape) ? "; reshape them before"
+                                                                          : "");
         if (given.dtype != which.dtype)
             fail(errc::dtype_mismatch, "the given scales '", which.suffix, "' are ", given.dtype,
                  ", not ", which.dtype, bits(which.dtype) > 8 ? "; cast them before" : "");

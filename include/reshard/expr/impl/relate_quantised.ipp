@@ -82,12 +82,20 @@ private:
                 else if (!is_whole_source(output.value, program_.sources()))
                     add(output, severity::warning, errc::shape_mismatch,
                         words("it is not the whole of '", from.name, "', but '", from.name,
-                              tensors[which].suffix, "' has the extents of that tensor"));
+                              tensors[which].suffix,
+                              "' has the extents of that tensor; move, "
+                              "cut or join the values before 'quantize'"));
             } catch (error const& problem) {
                 return add(output, severity::error, problem.code(), problem.what());
             }
-        if (tensors.size() == 1)
+        if (!by.crosses_rows() && is_packed(by))
             check_rows(output, from, by);
+    }
+
+    /// Whether several numbers are one element, or scales are among the numbers.
+    bool is_packed(quantiser const& by) const {
+        return by.tensors().size() == 1 || by.tensors()[0].dtype == data_type::u8 ||
+               by.tensors()[0].dtype == data_type::i32;
     }
 
     /// Checks numbers whose blocks cross rows, and one of their tensors: both stay whole.
@@ -109,16 +117,17 @@ private:
                     [&](mapping_output const& scales) { return is_whole(scales.value, which); });
     }
 
-    /// Checks numbers whose scales are among them: blocks stay whole, along the same axis.
+    /// Checks that packed blocks stay along the last axis.
     void check_rows(mapping_output const& output, quantised_value const& from,
                     quantiser const& by) {
         try {
-            made_scales const made = wanted_scales(output, from, by, 0);
-            index_vector const blocks = form_of(by, 0).block;
-            index_t const block = blocks[blocks.size() - 1];
+            block_form const form = form_of(by, 0);
+            made_scales const made = wanted_scales(output, from, by, 0, form);
+            index_t const block = form.block[form.ndim() - 1];
             if (made.form.ndim() == 0 || made.form.block[made.form.ndim() - 1] != block)
-                fail(errc::bad_layout, "blocks of ", block, " bytes lie along the last axis of '",
-                     from.name, "', which must stay the last; move the values before 'quantize'");
+                fail(errc::bad_layout, "blocks of ", counted(block, "element"),
+                     " lie along the last axis of the numbers of '", from.name,
+                     "', which must stay the last; move the values before 'quantize'");
         } catch (error const& problem) {
             add(output, severity::error, problem.code(), problem.what());
         }
@@ -128,9 +137,10 @@ private:
     ///
     /// \throws error as `scales_and_form`
     made_scales wanted_scales(mapping_output const& output, quantised_value const& first,
-                              quantiser const& by, std::size_t which) const {
+                              quantiser const& by, std::size_t which,
+                              block_form const& form) const {
         data_type const dtype = by.tensors()[which].dtype;
-        return scales_and_form(output.value, form_of(by, which), dtype, [&](key_id id) {
+        made_scales made = scales_and_form(output.value, form, dtype, [&](key_id id) {
             quantised_value const* const from = quantised_from(program_, id);
             if (!from || from->first != id || from->scheme != first.scheme)
                 fail(errc::unsupported, "it has elements of '", program_.sources().key(id),
@@ -140,6 +150,12 @@ private:
             return scale_source{id + static_cast<key_id>(which), dtype, of.tensors()[0].shape,
                                 form_of(of, which)};
         });
+        index_vector const& shape = output.value.shape;
+        for (std::size_t axis = 0; axis < shape.size() && first.scheme != "fp8_block"; ++axis)
+            if (index_t const block = made.form.block[axis]; block > 1 && shape[axis] % block != 0)
+                fail(errc::shape_mismatch, "axis ", axis, " ends at ", shape[axis],
+                     ", inside a block of ", block, "; cut at multiples of ", block);
+        return made;
     }
 
     /// Relates an output to the output that has its scales.
@@ -149,7 +165,7 @@ private:
                 quantiser const& by) {
         made_scales wanted;
         try {
-            wanted = wanted_scales(output, from, by, which);
+            wanted = wanted_scales(output, from, by, which, form_of(by, which));
         } catch (error const& problem) {
             if (problem.code() != errc::overlap || !by.tensors()[which].is_constant)
                 throw;
@@ -204,11 +220,19 @@ private:
                                       std::size_t which, index_vector const& shape,
                                       auto const& is_right) {
         auto const& outputs = outputs_[from.first + static_cast<key_id>(which)];
-        auto const match = std::ranges::find_if(
-            outputs, [&](mapping_output const* const each) { return is_right(*each); });
-        if (match != outputs.end())
+        auto const endings = endings_of(from.scheme);
+        std::string_view const suffix = endings[which].text;
+        auto const own = with_ending(output.key, endings[0].text, suffix);
+        mapping_output const* const named = own ? program_.find(*own) : nullptr;
+        auto const match = std::ranges::find_if(outputs, [&](mapping_output const* const each) {
+            return (!named || each == named) && is_right(*each);
+        });
+        if (match != outputs.end() && (named || !own || !(*match)->key.ends_with(suffix)))
             return *match;
-        std::string_view const suffix = endings_of(from.scheme)[which].text;
+        if (match != outputs.end())
+            fail(errc::bad_layout, "its scales are in '", (*match)->key,
+                 "', and a reader expects '", *own,
+                 "'; rename them in the same way:  ", (*match)->key, " -> ", *own);
         if (!outputs.empty())
             fail(errc::bad_layout, "no output has '", from.name, suffix,
                  "' in the order of the numbers of '", output.key, "', which need the shape ",
