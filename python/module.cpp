@@ -10,6 +10,9 @@
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/plan/between_nodes.hpp>
+#include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/load.hpp>
+#include <reshard/storage/save.hpp>
 #include <reshard/version.hpp>
 
 #include "command.hpp"
@@ -35,7 +38,7 @@
 #include <vector>
 
 /// \file
-/// The Python module: commands of the tool, and `redistribute`.
+/// The Python module: commands of the tool, `redistribute`, and checkpoints as tensors.
 
 namespace {
 
@@ -254,6 +257,21 @@ StateDict state_of(std::vector<given_shard> const& shards) {
     return tensors;
 }
 
+/// Text and name of a program; without text, tensors keep their names.
+using given_program = std::pair<std::string, std::string>;
+
+/// A program that adds its warnings to `warnings`.
+any_program program_of(given_program const& given, std::vector<std::string>& warnings) {
+    if (given.first.empty())
+        return {};
+    return aoa::with_findings(
+        aoa::parse(given.first, given.second),
+        [&warnings](aoa::program const& expanded, aoa::finding const& finding) {
+            if (finding.level == aoa::severity::warning)
+                warnings.push_back(aoa::describe_as(expanded, finding, ""));
+        });
+}
+
 /// Tensors and a program as the library takes them, and the warnings of the program. Ranks on
 /// several nodes relay bytes if that is faster.
 struct request {
@@ -265,19 +283,11 @@ struct request {
 
 /// The local work of one rank before the first collective: its errors are agreed.
 detail::local_error understand(request& asked, std::vector<given_shard> const& have,
-                               std::vector<given_shard> const& want,
-                               std::pair<std::string, std::string> const& program) {
+                               std::vector<given_shard> const& want, given_program const& program) {
     return detail::attempt([&] {
         asked.have = state_of<const_state_dict>(have);
         asked.want = state_of<state_dict>(want);
-        if (program.first.empty())
-            return;
-        asked.call_options.program = aoa::with_findings(
-            aoa::parse(program.first, program.second),
-            [&asked](aoa::program const& expanded, aoa::finding const& finding) {
-                if (finding.level == aoa::severity::warning)
-                    asked.warnings.push_back(aoa::describe_as(expanded, finding, ""));
-            });
+        asked.call_options.program = program_of(program, asked.warnings);
     });
 }
 
@@ -324,8 +334,7 @@ void run_together(given_communicator const& communicator, request const& asked,
 std::vector<std::string> move_tensors(given_communicator const& communicator,
                                       std::vector<given_shard> const& have,
                                       std::vector<given_shard> const& want,
-                                      std::pair<std::string, std::string> const& program,
-                                      bool strict_warnings) {
+                                      given_program const& program, bool strict_warnings) {
     request asked;
     detail::local_error const problem = understand(asked, have, want, program);
     if (strict_warnings)
@@ -337,6 +346,75 @@ std::vector<std::string> move_tensors(given_communicator const& communicator,
 /// Takes the place of `redistribute` on a rank whose arguments are wrong, and reports the mistake.
 void refuse(given_communicator const& communicator, std::string const& text) {
     run_together(communicator, {}, error(errc::usage, text));
+}
+
+/// Key, data type and shape of each tensor of a checkpoint.
+std::vector<std::tuple<std::string, std::string, std::vector<index_t>>>
+tensors_of(checkpoint const& files) {
+    std::vector<std::tuple<std::string, std::string, std::vector<index_t>>> tensors;
+    for (detail::checkpoint_tensor const& tensor : files.metadata().tensors)
+        tensors.emplace_back(tensor.key, std::string(name(tensor.dtype)),
+                             std::vector<index_t>(tensor.shape.begin(), tensor.shape.end()));
+    return tensors;
+}
+
+/// Calls `run` with the group of a communicator, after all its ranks have agreed that none has made
+/// a mistake, and that `prepare` does not fail.
+void run_agreed(given_communicator const& communicator, std::string const& mistake,
+                auto const& prepare, auto const& run) {
+    auto const run_with = [&](auto const& world) {
+        agree_on(world, [&] {
+            if (!mistake.empty())
+                fail(errc::usage, named(world, mistake));
+            prepare();
+        });
+        nb::gil_scoped_release const others_may_run;
+        run(world);
+    };
+    if (communicator)
+        run_with(group_of(*communicator));
+    else
+        run_with(solo());
+}
+
+/// Fills tensors of this rank from a checkpoint, which only a rank with a mistake lacks. Returns the
+/// warnings of the program.
+std::vector<std::string> load_tensors(given_communicator const& communicator,
+                                      checkpoint const* files,
+                                      std::vector<given_shard> const& wanted,
+                                      given_program const& program, std::string const& mistake) {
+    std::vector<std::string> warnings;
+    state_dict want;
+    options chosen{.between_nodes = relays()};
+    run_agreed(
+        communicator, mistake,
+        [&] {
+            want = state_of<state_dict>(wanted);
+            chosen.program = program_of(program, warnings);
+        },
+        [&](auto const& world) { load(world, *files, want, chosen); });
+    return warnings;
+}
+
+/// Writes tensors of this rank as a part of a checkpoint. Returns the warnings of the program.
+std::vector<std::string> save_tensors(given_communicator const& communicator,
+                                      std::string const& target,
+                                      std::vector<given_shard> const& tensors,
+                                      given_program const& program, bool whole, bool force,
+                                      std::string const& mistake) {
+    std::vector<std::string> warnings;
+    const_state_dict have;
+    save_options chosen;
+    chosen.form = whole ? save_form::huggingface : save_form::chosen;
+    chosen.writing.replace = force;
+    run_agreed(
+        communicator, mistake,
+        [&] {
+            have = state_of<const_state_dict>(tensors);
+            chosen.program = program_of(program, warnings);
+        },
+        [&](auto const& world) { save(world, have, target, chosen); });
+    return warnings;
 }
 
 /// Raises errors of the library as `Error`, which has the attribute `code`.
@@ -389,5 +467,14 @@ NB_MODULE(_reshard, module) {
     module.def("redistribute", &move_tensors, nb::arg("communicator").none(), nb::arg("have"),
                nb::arg("want"), nb::arg("program"), nb::arg("strict_warnings"));
     module.def("refuse", &refuse, nb::arg("communicator").none(), nb::arg("text"));
+    nb::class_<checkpoint>(module, "Files")
+        .def("__init__",
+             [](checkpoint* made, std::string const& path) { new (made) checkpoint(path); })
+        .def("tensors", &tensors_of);
+    module.def("load", &load_tensors, nb::arg("communicator").none(), nb::arg("files").none(),
+               nb::arg("wanted"), nb::arg("program"), nb::arg("mistake"));
+    module.def("save", &save_tensors, nb::arg("communicator").none(), nb::arg("target"),
+               nb::arg("tensors"), nb::arg("program"), nb::arg("whole"), nb::arg("force"),
+               nb::arg("mistake"));
     module.def("close", [] { processes().reset(); });
 }

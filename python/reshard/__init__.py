@@ -6,6 +6,7 @@
     found = reshard.check(source="model", target="tp4.json", program="fuse.aoa")
     plan = reshard.plan(source="model", target="tp4.json", program="fuse.aoa")
     reshard.convert("model", "sharded", layout="tp4.json", program="fuse.aoa")
+    rows = reshard.open("sharded")["lm_head.weight"][100:200]   # reads these rows
 
 Under mpiexec, all processes make the same calls and share the work; a call by one process alone waits for the others,
 unless it has `comm=None` (this process) or a communicator of mpi4py. Options are those of the command-line tool, with
@@ -19,25 +20,18 @@ import functools
 import inspect as inspection
 import json
 import keyword
-import operator
 import os
 import re
-import reprlib
 import sys
-import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-from . import _mpi
+from . import _mpi, _tensors
 from ._reshard import Error, close as _close, options_of, redistribute as _redistribute
 from ._reshard import refuse as _refuse, run as _run, run_everywhere as _run_everywhere, version as __version__
+from ._files import Checkpoint, Tensor, load, open, save
+from ._tensors import Shard, Warning
 
-__all__ = ["Error", "Shard", "Warning", "check", "convert", "inspect", "plan", "redistribute", "verify"]
-
-
-class Warning(UserWarning):
-    """A warning of the library."""
+__all__ = ["Checkpoint", "Error", "Shard", "Tensor", "Warning", "check", "convert", "inspect", "load", "open", "plan",
+           "redistribute", "save", "verify"]
 
 
 atexit.register(_close)
@@ -91,18 +85,18 @@ def _error(code, text):
 def _command(command, *positional, comm, **options):
     """The output of a command with `--json`, with its warnings and notes."""
     is_everywhere = isinstance(comm, str) and comm == "all"
-    handle = None if is_everywhere else _handle(comm)
+    handle = None if is_everywhere else _tensors.handle_of(comm)
     if is_everywhere:
         _mpi.prepare()
     words, mistake = [], ""
     try:
         words = _words(command, positional, options)
     except Exception as problem:
-        mistake = f"{command}: {_sentence(problem)}"
+        mistake = f"{command}: {_tensors.sentence_of(problem)}"
     answer = _run_everywhere(words, mistake) if is_everywhere else _run(handle, words, mistake)
     said = [(what, _in_python(command, text)) for what, text in answer.said]
     if answer.is_first:
-        _warn((text for what, text in said if what == "warning"), 4)
+        _tensors.warn((text for what, text in said if what == "warning"), 4)
     try:
         answer.check()
     except Error as problem:
@@ -170,126 +164,6 @@ def verify(checkpoint, *, comm="all", **options) -> dict:
     return _command("verify", checkpoint, comm=comm, **options)
 
 
-@dataclass
-class Shard:
-    """A box of a global tensor: `tensor` (a NumPy array, or anything with `__dlpack__`) begins at `offset` of a global
-    tensor with this `shape`. Without them, it is the whole tensor."""
-
-    tensor: Any
-    shape: tuple | None = None
-    offset: tuple | None = None
-
-
-class _Mistake(Exception):
-    """The error in an argument, as a sentence."""
-
-
-def _kind(value):
-    return "None" if value is None else f"a value of type {type(value).__name__}"
-
-
-def _is_a(tensor, module, name):
-    """Whether a tensor is of a class of a module, which is imported if there is such a tensor."""
-    return isinstance(tensor, getattr(sys.modules.get(module), name, ()))
-
-
-def _integers(what, values):
-    if values is None:
-        return None
-    try:
-        numbers = [operator.index(value) for value in values]
-    except TypeError:
-        raise _Mistake(f"{what} must be a tuple of integers, but {reprlib.repr(values)} was given") from None
-    if any(not -(2**63) <= number < 2**63 for number in numbers):
-        raise _Mistake(f"{what} has a number that does not fit in 64 bits")
-    return numbers
-
-
-def _lent(tensor):
-    """The capsule of `__dlpack__`: if possible, in the form that says whether the elements are read-only."""
-    for method in ("is_neg", "is_conj"):
-        if getattr(tensor, method, bool)():
-            raise _Mistake(f"its memory does not hold its values ({method}()); give tensor.resolve_{method[3:]}()")
-    try:
-        return tensor.__dlpack__(max_version=(1, 1))
-    except TypeError:
-        return tensor.__dlpack__()
-
-
-def _described(array):
-    """Address, shape, strides, bytes of an element, data type, and whether it is read-only."""
-    name = (">" if array.dtype.byteorder == ">" else "") + array.dtype.name
-    address, is_read_only = array.__array_interface__["data"]
-    return address, array.shape, array.strides, array.itemsize, name, is_read_only
-
-
-def _elements(tensor):
-    if _is_a(tensor, "numpy.ma", "MaskedArray"):
-        raise _Mistake("the mask of a masked array would be lost; give tensor.filled(...)")
-    if _is_a(tensor, "numpy", "ndarray"):
-        return _described(tensor)
-    if hasattr(tensor, "__dlpack__"):
-        lent = _lent(tensor)
-        if type(lent).__name__ != "PyCapsule":
-            raise _Mistake(f"__dlpack__ returned {_kind(lent)}, not a capsule")
-        return lent
-    raise _Mistake(f"{_kind(tensor)} is not a tensor; give a NumPy array, or an object with __dlpack__")
-
-
-def _given(side, value):
-    shard = value if isinstance(value, Shard) else Shard(value)
-    if side == "want" and _is_a(shard.tensor, "jax", "Array"):  # its __dlpack__ does not say so
-        raise _Mistake("a JAX array cannot be written to; fill a NumPy array, and make a JAX array from it")
-    return _integers("shape", shard.shape), _integers("offset", shard.offset), _elements(shard.tensor)
-
-
-def _shards(side, tensors):
-    """Key, shape, offset and elements of each shard, as `_reshard` takes them."""
-    if not isinstance(tensors, Mapping):
-        raise _Mistake(f"`{side}` must map keys to tensors, but {_kind(tensors)} was given")
-    given = []
-    for key, value in tensors.items():
-        if not isinstance(key, str):
-            raise _Mistake(f"a key of `{side}` must be text, but {_kind(key)} was given: {str(key)[:80]}")
-        try:
-            key.encode()
-            for shard in value if isinstance(value, (list, tuple)) else [value]:
-                given.append((key, *_given(side, shard)))
-        except Exception as problem:
-            raise _Mistake(f"{key!r}: {_sentence(problem)}") from problem
-    return given
-
-
-def _sentence(problem):
-    """An exception as a sentence, shortened because some exceptions show arrays."""
-    kind = "" if isinstance(problem, (_Mistake, Error)) else f"{type(problem).__name__}: "
-    return f"{kind}{problem}"[:2000]
-
-
-def _text(program, file):
-    """Text and name of a program, which is text or the path of a file."""
-    if isinstance(program, os.PathLike):
-        with open(program, encoding="utf-8") as opened:
-            return opened.read(), os.fspath(program)
-    if program is not None and not isinstance(program, str):
-        raise _Mistake(f"`program` must be AOA text, or a path of a file as pathlib.Path, but {_kind(program)} was given")
-    if not isinstance(file, str):
-        raise _Mistake(f"`file`, the name of the program in messages, must be text, but {_kind(file)} was given")
-    return program or "", file
-
-
-def _handle(comm):
-    """The number of a communicator, or None for this process alone."""
-    if comm is None:
-        return None
-    MPI = _mpi.of_mpi4py()
-    if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
-        raise TypeError(f"`comm` must be a valid communicator of mpi4py, or None, but {_kind(comm)} was given")
-    if comm.Is_inter():
-        raise TypeError("`comm` is an inter-communicator, whose groups count their ranks separately; give comm.Merge()")
-    return comm.py2f()
-
-
 def redistribute(comm, have, want, program="", file="program", *, strict_warnings=False):
     """Fills the tensors of `want` from those of `have`, whichever rank has them.
 
@@ -300,14 +174,14 @@ def redistribute(comm, have, want, program="", file="program", *, strict_warning
     A wrong argument on one rank raises the same `reshard.Error` on every rank. A warning of the program is a
     `reshard.Warning` on rank 0; with `strict_warnings=True` it is an error on every rank.
     """
-    handle = _handle(comm)
+    handle = _tensors.handle_of(comm)
     try:
-        given = _shards("have", have), _shards("want", want), _text(program, file)
+        given = _tensors.shards_of("have", have), _tensors.shards_of("want", want), _tensors.text_of(program, file)
         for text in given[2]:
             text.encode()
     except BaseException as problem:
         try:
-            _refuse(handle, _sentence(problem))
+            _refuse(handle, _tensors.sentence_of(problem))
         except Error as told:
             if isinstance(problem, Exception):
                 raise told from problem
@@ -319,9 +193,4 @@ def redistribute(comm, have, want, program="", file="program", *, strict_warning
             raise
         raise _error("syntax", f"{problem}\n  `program` is the text itself; give a file as pathlib.Path(...)") from None
     if comm is None or comm.rank == 0:
-        _warn(warned, 3)
-
-
-def _warn(texts, level):
-    for text in texts:
-        warnings.warn(text, Warning, stacklevel=level)
+        _tensors.warn(warned, 3)

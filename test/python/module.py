@@ -104,6 +104,56 @@ def checkpoints(directory):
     assert code == "usage" and text.startswith("rank 0: inspect: TypeError" if ranks > 1 else "inspect: TypeError"), text
 
 
+def opened(directory):
+    """Tensors of files, whole and in boxes, equal to what `write_model` wrote."""
+    wanted = {"gate": numpy.arange(12, dtype="float32").reshape(6, 2), "up": numpy.arange(100, 112, dtype="float32").reshape(6, 2)}
+    model = os.path.join(directory, "model")
+    files = reshard.open(model)
+    assert sorted(files) == ["gate", "up"] and len(files) == 2 and "gate" in files and "down" not in files
+    gate = files["gate"]
+    assert (gate.shape, gate.dtype, gate.ndim, len(gate)) == ((6, 2), "float32", 2, 6), gate
+    for index in (..., slice(None), slice(2, 4), slice(-2, None), slice(4, 2), 3, -1, (1, 1), (slice(1, 5), slice(0, 1)), (..., 1),
+                  (slice(1, 3), ...), (2, ...), (slice(6, 9),)):
+        found = gate[index]
+        assert found.dtype == numpy.float32 and numpy.array_equal(found, wanted["gate"][index]), (index, found)
+    assert numpy.array_equal(numpy.asarray(files["up"]), wanted["up"])
+    for index, kind in (((0, 0, 0), IndexError), (6, IndexError), (slice(None, None, 2), IndexError), ("x", TypeError)):
+        try:
+            gate[index]
+        except kind:
+            continue
+        raise AssertionError(f"{index} was taken")
+    assert refusal(lambda: reshard.open(os.path.join(directory, "no")))[0] == "missing_file"
+    assert "'numpy' or 'torch'" in refusal(lambda: reshard.open(model, "jax"))[1]
+
+    found = reshard.load(model, comm=comm)
+    assert found.keys() == wanted.keys() and all(numpy.array_equal(found[key], wanted[key]) for key in wanted)
+    mine = slice(6 * rank // ranks, 6 * (rank + 1) // ranks)
+    filled = numpy.zeros((6, 2), "float32")
+    found = reshard.load(model, {"gate": mine, "up": filled}, comm=comm)
+    assert numpy.array_equal(found["gate"], wanted["gate"][mine]) and found["up"] is filled
+    assert numpy.array_equal(filled, wanted["up"])
+    both = numpy.zeros((12, 2), "float32")
+    reshard.load(model, {"w": both}, "gate, up -> w, axis=0", comm=comm)
+    assert numpy.array_equal(both, numpy.concatenate([wanted["gate"], wanted["up"]]))
+    code, text = refusal(lambda: reshard.load(model, {"down" if rank == ranks - 1 else "up": ...}, comm=comm))
+    assert code == "usage" and "'down'" in text and (ranks == 1 or f"rank {ranks - 1}" in text), text
+
+    target = os.path.join(directory, "saved")
+    rows = wanted["gate"][mine]
+    shards = {"gate": reshard.Shard(rows, (6, 2), (mine.start, 0)), "one": numpy.array(7, "float32")}
+    reshard.save(target, shards, comm=comm)
+    again = reshard.load(target)
+    assert numpy.array_equal(again["gate"], wanted["gate"]) and again["one"] == 7, again
+    assert "force" in refusal(lambda: reshard.save(target, shards, comm=comm))[1]
+    reshard.save(target, shards, "gate^T -> turned", comm=comm, whole=True, force=True)
+    assert numpy.array_equal(reshard.open(target)["turned"][...], wanted["gate"].T)
+    if comm:
+        comm.barrier()
+    code, text = refusal(lambda: reshard.save(target, {"x": 3 if rank == 0 else rows}, comm=comm))
+    assert "'x'" in text and "is not a tensor" in text, text
+
+
 def alone(directory):
     """One process runs commands without the others."""
     model = os.path.join(directory, "model")
@@ -442,6 +492,7 @@ def no_communicator():
 name = tempfile.mkdtemp() if rank == 0 else None
 name = comm.bcast(name) if comm else name
 checkpoints(name)
+opened(name)
 alone(name)
 said(name)
 described()

@@ -1,0 +1,144 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+"""Tensors, programs and communicators as arguments: what `_reshard` takes for them."""
+
+import operator
+import os
+import reprlib
+import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import _mpi
+from ._reshard import Error
+
+
+class Warning(UserWarning):
+    """A warning of the library."""
+
+
+@dataclass
+class Shard:
+    """A box of a global tensor: `tensor` (a NumPy array, or anything with `__dlpack__`) begins at `offset` of a global
+    tensor with this `shape`. Without them, it is the whole tensor."""
+
+    tensor: Any
+    shape: tuple | None = None
+    offset: tuple | None = None
+
+
+class Mistake(Exception):
+    """The error in an argument, as a sentence."""
+
+
+def kind_of(value):
+    return "None" if value is None else f"a value of type {type(value).__name__}"
+
+
+def is_a(tensor, module, name):
+    """Whether a tensor is of a class of a module, which is imported if there is such a tensor."""
+    return isinstance(tensor, getattr(sys.modules.get(module), name, ()))
+
+
+def integers(what, values):
+    if values is None:
+        return None
+    try:
+        numbers = [operator.index(value) for value in values]
+    except TypeError:
+        raise Mistake(f"{what} must be a tuple of integers, but {reprlib.repr(values)} was given") from None
+    if any(not -(2**63) <= number < 2**63 for number in numbers):
+        raise Mistake(f"{what} has a number that does not fit in 64 bits")
+    return numbers
+
+
+def capsule_of(tensor):
+    """The capsule of `__dlpack__`: if possible, in the form that says whether the elements are read-only."""
+    for method in ("is_neg", "is_conj"):
+        if getattr(tensor, method, bool)():
+            raise Mistake(f"its memory does not hold its values ({method}()); give tensor.resolve_{method[3:]}()")
+    try:
+        return tensor.__dlpack__(max_version=(1, 1))
+    except TypeError:
+        return tensor.__dlpack__()
+
+
+def described(array):
+    """Address, shape, strides, bytes of an element, data type, and whether it is read-only."""
+    name = (">" if array.dtype.byteorder == ">" else "") + array.dtype.name
+    address, is_read_only = array.__array_interface__["data"]
+    return address, array.shape, array.strides, array.itemsize, name, is_read_only
+
+
+def elements_of(tensor):
+    if is_a(tensor, "numpy.ma", "MaskedArray"):
+        raise Mistake("the mask of a masked array would be lost; give tensor.filled(...)")
+    if is_a(tensor, "numpy", "ndarray"):
+        return described(tensor)
+    if hasattr(tensor, "__dlpack__"):
+        lent = capsule_of(tensor)
+        if type(lent).__name__ != "PyCapsule":
+            raise Mistake(f"__dlpack__ returned {kind_of(lent)}, not a capsule")
+        return lent
+    raise Mistake(f"{kind_of(tensor)} is not a tensor; give a NumPy array, or an object with __dlpack__")
+
+
+def shard_of(side, value):
+    shard = value if isinstance(value, Shard) else Shard(value)
+    if side == "want" and is_a(shard.tensor, "jax", "Array"):  # its __dlpack__ does not say so
+        raise Mistake("a JAX array cannot be written to; fill a NumPy array, and make a JAX array from it")
+    return integers("shape", shard.shape), integers("offset", shard.offset), elements_of(shard.tensor)
+
+
+def shards_of(side, tensors):
+    """Key, shape, offset and elements of each shard, as `_reshard` takes them."""
+    if not isinstance(tensors, Mapping):
+        raise Mistake(f"`{side}` must map keys to tensors, but {kind_of(tensors)} was given")
+    given = []
+    for key, value in tensors.items():
+        if not isinstance(key, str):
+            raise Mistake(f"a key of `{side}` must be text, but {kind_of(key)} was given: {str(key)[:80]}")
+        try:
+            key.encode()
+            for shard in value if isinstance(value, (list, tuple)) else [value]:
+                given.append((key, *shard_of(side, shard)))
+        except Exception as problem:
+            raise Mistake(f"{key!r}: {sentence_of(problem)}") from problem
+    return given
+
+
+def sentence_of(problem):
+    """An exception as a sentence, shortened because some exceptions show arrays."""
+    kind = "" if isinstance(problem, (Mistake, Error)) else f"{type(problem).__name__}: "
+    return f"{kind}{problem}"[:2000]
+
+
+def text_of(program, file):
+    """Text and name of a program, which is text or the path of a file."""
+    if isinstance(program, os.PathLike):
+        with open(program, encoding="utf-8") as opened:
+            return opened.read(), os.fspath(program)
+    if program is not None and not isinstance(program, str):
+        raise Mistake(f"`program` must be AOA text, or a path of a file as pathlib.Path, but {kind_of(program)} was given")
+    if not isinstance(file, str):
+        raise Mistake(f"`file`, the name of the program in messages, must be text, but {kind_of(file)} was given")
+    return program or "", file
+
+
+def handle_of(comm):
+    """The number of a communicator, or None for this process alone."""
+    if comm is None:
+        return None
+    MPI = _mpi.of_mpi4py()
+    if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
+        raise TypeError(f"`comm` must be a valid communicator of mpi4py, or None, but {kind_of(comm)} was given")
+    if comm.Is_inter():
+        raise TypeError("`comm` is an inter-communicator, whose groups count their ranks separately; give comm.Merge()")
+    return comm.py2f()
+
+
+def warn(texts, level):
+    for text in texts:
+        warnings.warn(text, Warning, stacklevel=level)
