@@ -6,6 +6,7 @@
 # shellcheck source=support/common.bash
 source "$(dirname "$0")/support/common.bash"
 needs_python
+python3 -c 'import numpy' 2>/dev/null || python=/usr/bin/python3 # the system's may have it
 python3 -c 'import numpy' 2>/dev/null || exit 77
 page=$here/../../doc/published-models.md
 
