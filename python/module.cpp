@@ -158,10 +158,10 @@ std::vector<std::tuple<std::string, bool, std::string>> options_of(std::string c
     return tuples;
 }
 
-/// A NumPy array as Python describes it: address, shape, strides in bytes, bytes of an element, name
-/// of the data type, and whether it is read-only.
+/// An array as Python describes it: address, shape, strides in bytes, bytes of an element, name of
+/// the data type, whether it is read-only, and the array, which lives as long.
 using given_array = std::tuple<std::uintptr_t, std::vector<index_t>, std::vector<index_t>, index_t,
-                               std::string, bool>;
+                               std::string, bool, nb::object>;
 
 /// A shard as Python passes it: key, shape of the global tensor, offset, and a `given_array` or a
 /// DLPack capsule. Without shape and offset the shard is the global tensor.
@@ -183,7 +183,7 @@ data_type dtype_of_numpy(std::string const& name) {
 
 /// The elements of an array, which the caller keeps until the call returns.
 tensor_view view_of(given_array const& array) {
-    auto const& [address, shape, byte_strides, item_bytes, type, is_read_only] = array;
+    auto const& [address, shape, byte_strides, item_bytes, type, is_read_only, owner] = array;
     data_type const dtype = dtype_of_numpy(type);
     index_vector strides;
     for (index_t const stride : byte_strides) {
@@ -363,12 +363,13 @@ tensors_of(checkpoint const& files) {
 void run_agreed(given_communicator const& communicator, std::string const& mistake,
                 auto const& prepare, auto const& run) {
     auto const run_with = [&](auto const& world) {
-        agree_on(world, [&] {
+        detail::local_error const problem = detail::attempt([&] {
             if (!mistake.empty())
                 fail(errc::usage, named(world, mistake));
             prepare();
         });
         nb::gil_scoped_release const others_may_run;
+        agree(world, problem);
         run(world);
     };
     if (communicator)

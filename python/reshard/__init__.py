@@ -61,6 +61,8 @@ def _words(command, positional, options):
                 words += [option, os.fspath(each) if isinstance(each, os.PathLike) else str(each)]
     for word in words:
         word.encode()
+        if "\0" in word:
+            raise _tensors.Mistake(f"{word!r} has a NUL character")
     return words
 
 

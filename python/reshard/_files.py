@@ -52,9 +52,9 @@ class Checkpoint(Mapping):
     def __init__(self, path, framework="numpy"):
         try:
             _check_framework(framework)
-        except Mistake as problem:
+            self.path = _tensors.path_of(path)
+        except (Mistake, UnicodeError) as problem:
             raise _error(problem) from None
-        self.path = os.fspath(path)
         self._files = Files(self.path)
         self._tensors = {key: Tensor(self._files, key, dtype, shape, framework) for key, dtype, shape in self._files.tensors()}
 
@@ -95,17 +95,16 @@ def load(path, wanted=None, program="", file="program", *, comm=None, framework=
     is read once.
     """
     handle = _tensors.handle_of(comm)
-    mistake, files, found, shards, text = "", None, {}, [], ("", "")
+    files, found = None, {}
+    caught = None
     try:
         _check_framework(framework)
-        files = Files(os.fspath(path))
-        text = _tensors.text_of(program, file)
+        files = Files(_tensors.path_of(path))
+        text = _program(program, file)
         found, shards = _asked(files, wanted, bool(text[0]), framework)
-    except Exception as problem:
-        if handle is None:
-            raise _error(problem) from None
-        mistake = _tensors.sentence_of(problem)
-    _warn(_load(handle, files, shards, text, mistake), comm)
+    except BaseException as problem:
+        caught, shards, text = problem, [], ("", "")
+    _warn(_agreed(handle, caught, lambda mistake: _load(handle, files, shards, text, mistake)), comm)
     return {key: value() for key, value in found.items()}
 
 
@@ -117,21 +116,43 @@ def save(path, tensors, program="", file="program", *, comm=None, whole=False, f
     are those of `load`; a program makes whole tensors.
     """
     handle = _tensors.handle_of(comm)
-    mistake, shards, text = "", [], ("", "")
+    caught = None
     try:
-        target = os.fspath(path)
-        shards, text = _tensors.shards_of("tensors", tensors), _tensors.text_of(program, file)
-    except Exception as problem:
-        if handle is None:
-            raise _error(problem) from None
-        mistake, target = _tensors.sentence_of(problem), ""
+        target, whole, force = _tensors.path_of(path), bool(whole), bool(force)
+        shards, text = _tensors.shards_of("tensors", tensors), _program(program, file)
+    except BaseException as problem:
+        caught, target, shards, text, whole, force = problem, "", [], ("", ""), False, False
     try:
-        warned = _save(handle, target, shards, text, bool(whole), bool(force), mistake)
+        warned = _agreed(handle, caught, lambda mistake: _save(handle, target, shards, text, whole, force, mistake))
     except Error as problem:
         told = Error(str(problem).replace("allow it to be replaced", "say force=True"))
         told.code = problem.code
-        raise told from None
+        raise told from problem.__cause__
     _warn(warned, comm)
+
+
+def _program(program, file):
+    """Text and name of a program that can be passed on."""
+    text = _tensors.text_of(program, file)
+    for part in text:
+        part.encode()
+    return text
+
+
+def _agreed(handle, caught, call):
+    """Calls `call` with the mistake of this rank, if any: then all ranks raise it."""
+    if caught is None:
+        return call("")
+    if handle is None and not isinstance(caught, Exception):
+        raise caught
+    if handle is None:
+        raise _error(caught) from caught
+    try:
+        call(_tensors.sentence_of(caught))
+    except Error as told:
+        if isinstance(caught, Exception):
+            raise told from caught
+    raise caught  # for example KeyboardInterrupt; the other ranks know of it now
 
 
 def _warn(texts, comm):
@@ -175,12 +196,19 @@ def _asked(files, wanted, has_program, framework):
 
 
 def _is_index(want):
-    return isinstance(want, tuple) and all(each is ... or isinstance(each, slice) or hasattr(each, "__index__") for each in want)
+    return isinstance(want, tuple) and all(each is ... or isinstance(each, slice) or _is_integer(each) for each in want)
+
+
+def _is_integer(value):
+    return hasattr(value, "__index__") and not isinstance(value, bool) and getattr(value, "shape", ()) == ()
 
 
 def _box(key, index, shape):
     """Offset and extents of an index of slices and integers, and the extents without the axes of integers."""
     parts = list(index) if isinstance(index, tuple) else [index]
+    for part in parts:
+        if part is not ... and not isinstance(part, slice) and not _is_integer(part):
+            raise TypeError(f"{key!r} is indexed with slices of step 1 and integers, not with {_tensors.kind_of(part)}")
     if parts.count(...) > 1 or len(parts) - parts.count(...) > len(shape):
         raise IndexError(f"{key!r} has {len(shape)} axes, and cannot be indexed with {index!r}")
     at = parts.index(...) if ... in parts else len(parts)
@@ -211,6 +239,8 @@ def _check_framework(framework):
 
 def _empty(framework, key, dtype, shape):
     """A new array, and its elements as `_reshard` takes them."""
+    if dtype.startswith(("float4", "float6")):
+        raise Mistake(f"{key!r} is {dtype}, which no array has; leave it out of `wanted`, or convert the model with --program @dequantize")
     if framework == "torch":
         import torch
 
@@ -219,7 +249,7 @@ def _empty(framework, key, dtype, shape):
             raise Mistake(f"{key!r} is {dtype}, which PyTorch does not have")
         made = torch.empty(shape, dtype=kind)
         strides = [stride * made.element_size() for stride in made.stride()]
-        return made, (made.data_ptr(), list(shape), strides, made.element_size(), dtype, False)
+        return made, (made.data_ptr(), list(shape), strides, made.element_size(), dtype, False, made)
     import numpy
 
     try:

@@ -66,10 +66,10 @@ def capsule_of(tensor):
 
 
 def described(array):
-    """Address, shape, strides, bytes of an element, data type, and whether it is read-only."""
+    """Address, shape, strides, bytes of an element, data type, whether it is read-only, and the array itself."""
     name = (">" if array.dtype.byteorder == ">" else "") + array.dtype.name
     address, is_read_only = array.__array_interface__["data"]
-    return address, array.shape, array.strides, array.itemsize, name, is_read_only
+    return address, array.shape, array.strides, array.itemsize, name, is_read_only, array
 
 
 def elements_of(tensor):
@@ -89,6 +89,8 @@ def shard_of(side, value):
     shard = value if isinstance(value, Shard) else Shard(value)
     if side == "want" and is_a(shard.tensor, "jax", "Array"):  # its __dlpack__ does not say so
         raise Mistake("a JAX array cannot be written to; fill a NumPy array, and make a JAX array from it")
+    if side == "tensors" and is_a(shard.tensor, "numpy", "generic"):  # a number, which can be saved
+        shard = Shard(sys.modules["numpy"].asarray(shard.tensor), shard.shape, shard.offset)
     return integers("shape", shard.shape), integers("offset", shard.offset), elements_of(shard.tensor)
 
 
@@ -113,6 +115,17 @@ def sentence_of(problem):
     """An exception as a sentence, shortened because some exceptions show arrays."""
     kind = "" if isinstance(problem, (Mistake, Error)) else f"{type(problem).__name__}: "
     return f"{kind}{problem}"[:2000]
+
+
+def path_of(path):
+    """A path as text that a file system takes."""
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise Mistake(f"the path {text!r} must be text or a pathlib.Path")
+    if "\0" in text:
+        raise Mistake(f"the path {text!r} has a NUL character")
+    text.encode()
+    return text
 
 
 def text_of(program, file):

@@ -117,7 +117,8 @@ def opened(directory):
         found = gate[index]
         assert found.dtype == numpy.float32 and numpy.array_equal(found, wanted["gate"][index]), (index, found)
     assert numpy.array_equal(numpy.asarray(files["up"]), wanted["up"])
-    for index, kind in (((0, 0, 0), IndexError), (6, IndexError), (slice(None, None, 2), IndexError), ("x", TypeError)):
+    for index, kind in (((0, 0, 0), IndexError), (6, IndexError), (slice(None, None, 2), IndexError), ("x", TypeError),
+                        (numpy.array([1, 2]), TypeError), (True, TypeError), (None, TypeError)):
         try:
             gate[index]
         except kind:
@@ -139,9 +140,34 @@ def opened(directory):
     code, text = refusal(lambda: reshard.load(model, {"down" if rank == ranks - 1 else "up": ...}, comm=comm))
     assert code == "usage" and "'down'" in text and (ranks == 1 or f"rank {ranks - 1}" in text), text
 
+    class MadeWhenRead(dict):  # nothing but the call holds its arrays
+        def items(self):
+            return ((key, value.copy()) for key, value in super().items())
+
+    many = {str(k): numpy.full(3000, k + 10 * rank) for k in range(6)}
+    filled = {key: numpy.zeros(3000, value.dtype) for key, value in many.items()}
+    reshard.redistribute(None, MadeWhenRead(many), filled)
+    assert all(numpy.array_equal(filled[key], many[key]) for key in many)
+    for wrong in (b"bytes", "nul\0", "x\udc80"):
+        code, text = refusal(lambda: reshard.save(wrong if rank == 0 else "unused", many, comm=comm))
+        assert code == "usage", text
+        assert refusal(lambda: reshard.load(model if rank else wrong, comm=comm))[0] == "usage"
+    assert refusal(lambda: reshard.load(model, {}, "gate -> w # \udc80" if rank == 0 else "", comm=comm))[0] == "usage"
+
+    class Interrupted(dict):
+        def items(self):
+            raise KeyboardInterrupt
+
+    try:
+        reshard.load(model, Interrupted() if rank == 0 else None, comm=comm)
+    except KeyboardInterrupt:
+        assert rank == 0
+    except reshard.Error as problem:
+        assert rank != 0 and "KeyboardInterrupt" in str(problem), problem
+
     target = os.path.join(directory, "saved")
     rows = wanted["gate"][mine]
-    shards = {"gate": reshard.Shard(rows, (6, 2), (mine.start, 0)), "one": numpy.array(7, "float32")}
+    shards = {"gate": reshard.Shard(rows, (6, 2), (mine.start, 0)), "one": numpy.float32(7)}
     reshard.save(target, shards, comm=comm)
     again = reshard.load(target)
     assert numpy.array_equal(again["gate"], wanted["gate"]) and again["one"] == 7, again
