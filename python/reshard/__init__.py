@@ -78,12 +78,6 @@ def _in_python(command, text):
     return re.sub(r"reshard (\w+) --help", r"help(reshard.\1)", text)
 
 
-def _error(code, text):
-    problem = Error(text)
-    problem.code = code
-    return problem
-
-
 def _command(command, *positional, comm, **options):
     """The output of a command with `--json`, with its warnings and notes."""
     is_everywhere = isinstance(comm, str) and comm == "all"
@@ -102,9 +96,9 @@ def _command(command, *positional, comm, **options):
     try:
         answer.check()
     except Error as problem:
-        raise _error(problem.code, _in_python(command, str(problem)) + _hint(options.get("program"))) from None
+        raise _tensors.error_of(problem.code, _in_python(command, str(problem)) + _hint(options.get("program"))) from None
     if not answer.text.startswith("{"):
-        raise _error("usage", f"{command}: to show its help, call help(reshard.{command})")
+        raise _tensors.error_of("usage", f"{command}: to show its help, call help(reshard.{command})")
     texts = {kind + "s": [text for what, text in said if what == kind] for kind in ("warning", "note")}
     return json.loads(answer.text) | texts
 
@@ -193,6 +187,6 @@ def redistribute(comm, have, want, program="", file="program", *, strict_warning
     except Error as problem:
         if problem.code != "syntax" or "->" in given[2][0]:
             raise
-        raise _error("syntax", f"{problem}\n  `program` is the text itself; give a file as pathlib.Path(...)") from None
+        raise _tensors.error_of("syntax", f"{problem}\n  `program` is the text itself; give a file as pathlib.Path(...)") from None
     if comm is None or comm.rank == 0:
         _tensors.warn(warned, 3)

@@ -125,9 +125,8 @@ def save(path, tensors, program="", file="program", *, comm=None, whole=False, f
     try:
         warned = _agreed(handle, caught, lambda mistake: _save(handle, target, shards, text, whole, force, mistake))
     except Error as problem:
-        told = Error(str(problem).replace("allow it to be replaced", "say force=True"))
-        told.code = problem.code
-        raise told from problem.__cause__
+        text = str(problem).replace("allow it to be replaced", "say force=True")
+        raise _tensors.error_of(problem.code, text) from problem.__cause__
     _warn(warned, comm)
 
 
@@ -161,11 +160,7 @@ def _warn(texts, comm):
 
 
 def _error(problem):
-    if isinstance(problem, Error):
-        return problem
-    told = Error(_tensors.sentence_of(problem))
-    told.code = "usage"
-    return told
+    return problem if isinstance(problem, Error) else _tensors.error_of("usage", _tensors.sentence_of(problem))
 
 
 def _asked(files, wanted, has_program, framework):

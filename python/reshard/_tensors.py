@@ -111,6 +111,12 @@ def shards_of(side, tensors):
     return given
 
 
+def error_of(code, text):
+    problem = Error(text)
+    problem.code = code
+    return problem
+
+
 def sentence_of(problem):
     """An exception as a sentence, shortened because some exceptions show arrays."""
     kind = "" if isinstance(problem, (Mistake, Error)) else f"{type(problem).__name__}: "
