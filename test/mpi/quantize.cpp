@@ -36,12 +36,7 @@ BOOST_FIXTURE_TEST_SUITE(mpi_quantize, quantize_fixture)
 BOOST_AUTO_TEST_CASE(every_cut_of_the_numbers_and_scales_is_that_of_the_whole_tensor) {
     for (std::uint32_t seed = 0; seed < test::trials(120, 12); ++seed) {
         quantize_of_seed const call(seed);
-        std::vector<held_shard> held;
-        const_state_dict have;
-        for (auto const& each : call.sources)
-            held.push_back(shard(each.key, each.held, each.cut));
-        for (held_shard const& each : held)
-            each.add_to(have);
+        auto const held = shards_of(call, world.rank(), world.size());
         std::vector<held_shard> results;
         results.reserve(call.wanted.size());
         state_dict want;
@@ -50,7 +45,7 @@ BOOST_AUTO_TEST_CASE(every_cut_of_the_numbers_and_scales_is_that_of_the_whole_te
                 shard(call.key(which), zeros_like(call.wanted[which]), call.targets[which]));
             results.back().add_to(want);
         }
-        redistribute(world, have, want, {.program = call.made()});
+        redistribute(world, state_of(held), want, {.program = call.made()});
         for (std::size_t which = 0; which < results.size(); ++which)
             BOOST_TEST(wrong_in(results[which], call.wanted[which]) == 0u,
                        call.scheme << " which " << which << " seed " << seed);

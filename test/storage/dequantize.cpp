@@ -111,14 +111,9 @@ BOOST_AUTO_TEST_CASE(a_load_and_a_conversion_quantize_as_the_whole_tensor_is_qua
     for (std::uint32_t seed = 0; seed < test::trials(24, 12); ++seed)
         BOOST_TEST_CONTEXT("seed " << seed) {
             quantize_of_seed const call(seed);
-            std::vector<held_shard> held;
-            const_state_dict have;
-            for (auto const& each : call.sources)
-                held.push_back(shard(each.key, each.held, each.cut));
-            for (held_shard const& each : held)
-                each.add_to(have);
+            auto const held = shards_of(call, world().rank(), world().size());
             auto const path = directory / ("q" + std::to_string(seed));
-            save(world(), have, path);
+            save(world(), state_of(held), path);
             auto const source = open_checkpoint(world(), path);
             auto const converted = directory / ("q" + std::to_string(seed) + "made");
             convert_options options;

@@ -409,6 +409,21 @@ struct quantize_of_seed {
     }
 };
 
+/// The shards of a rank, of all sources of a call.
+inline std::vector<held_shard> shards_of(quantize_of_seed const& call, int rank, int ranks) {
+    std::vector<held_shard> shards;
+    for (auto const& each : call.sources)
+        shards.emplace_back(each.key, each.held, each.cut, rank, ranks);
+    return shards;
+}
+
+inline const_state_dict state_of(std::vector<held_shard> const& shards) {
+    const_state_dict state;
+    for (held_shard const& shard : shards)
+        shard.add_to(state);
+    return state;
+}
+
 } // namespace reshard::test
 
 #endif

@@ -11,8 +11,8 @@
 
 namespace reshard::detail {
 
-/// Adds the value from which tensors are quantised to `values`, in f32, and the scales to keep, with
-/// the sources that they need: as target tensors under the keys of the quantised tensors.
+/// Adds the value from which tensors are quantised to `values`, in f32, and the scales to keep,
+/// with their sources. They are target tensors under the keys of the quantised tensors.
 ///
 /// \throws error if the value and the tensors do not fit the scheme
 RESHARD_DECL void add_value(mapping& values, mapping const& program,

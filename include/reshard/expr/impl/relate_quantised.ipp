@@ -36,7 +36,7 @@ public:
         for (mapping_output const& output : program_.outputs())
             if (quantised_value const* const from = numbers_in(output.value))
                 judge(output, *from);
-        for (relation& relation : made_)
+        for (relation& relation : relations_)
             program_.relate(std::move(relation));
         return std::move(findings_);
     }
@@ -70,92 +70,94 @@ private:
 
     void judge(mapping_output const& output, quantised_value const& from) {
         quantiser const by(from.scheme, from.value.shape);
-        auto const& tensors = by.tensors();
-        if (element_count(output.value.shape) == 0 || tensors[0].shape.size() == 0)
+        if (element_count(output.value.shape) == 0 || by.tensors()[0].shape.size() == 0)
             return;
-        for (std::size_t which = 1; which < tensors.size(); ++which)
-            try {
-                if (by.crosses_rows())
-                    find_whole(output, from, which, tensors);
-                else if (tensors[which].is_scale)
+        try {
+            if (by.crosses_rows())
+                return find_all(output, from, by);
+            for (std::size_t which = 1; which < by.tensors().size(); ++which)
+                if (by.tensors()[which].is_scale)
                     relate(output, from, which, by);
                 else if (!is_whole_source(output.value, program_.sources()))
-                    add(output, severity::warning, errc::shape_mismatch,
-                        words("it is not the whole of '", from.name, "', but '", from.name,
-                              tensors[which].suffix,
-                              "' has the extents of that tensor; move, "
-                              "cut or join the values before 'quantize'"));
-            } catch (error const& problem) {
-                return add(output, severity::error, problem.code(), problem.what());
-            }
-        if (!by.crosses_rows() && is_packed(by))
-            check_rows(output, from, by);
+                    warn_of_extents(output, from, by.tensors()[which].suffix);
+            if (is_packed(by))
+                check_rows(output, from, by);
+        } catch (error const& problem) {
+            add(output, severity::error, problem.code(), problem.what());
+        }
+    }
+
+    void warn_of_extents(mapping_output const& output, quantised_value const& from,
+                         std::string_view suffix) {
+        add(output, severity::warning, errc::shape_mismatch,
+            words("it is not the whole of '", from.name, "', but '", from.name, suffix,
+                  "' has the extents of that tensor; move, cut or join the values before "
+                  "'quantize'"));
     }
 
     /// Whether several numbers are one element, or scales are among the numbers.
-    bool is_packed(quantiser const& by) const {
+    static bool is_packed(quantiser const& by) {
         return by.tensors().size() == 1 || by.tensors()[0].dtype == data_type::u8 ||
                by.tensors()[0].dtype == data_type::i32;
     }
 
-    /// Checks numbers whose blocks cross rows, and one of their tensors: both stay whole.
+    /// Checks numbers whose blocks cross rows. All tensors of their value have to stay whole.
     ///
     /// \throws error
-    void find_whole(mapping_output const& output, quantised_value const& from, std::size_t which,
-                    vector<quantised_tensor> const& tensors) {
-        auto const is_whole = [&](expression const& value, std::size_t i) {
-            quantised_tensor const& tensor = tensors[i];
+    void find_all(mapping_output const& output, quantised_value const& from, quantiser const& by) {
+        auto const is_whole = [&](expression const& value, std::size_t which) {
+            quantised_tensor const& tensor = by.tensors()[which];
             expression const all =
-                source_tensor(from.first + static_cast<key_id>(i), tensor.shape, tensor.dtype);
+                source_tensor(from.first + static_cast<key_id>(which), tensor.shape, tensor.dtype);
             return element_count(value.shape) == element_count(tensor.shape) &&
                    is_made_as(reshape(all, value.shape), value, program_.sources());
         };
         if (!is_whole(output.value, 0))
             fail(errc::unsupported, "it is not the whole of '", from.name, "', and blocks of '",
                  from.scheme, "' cross rows; move, cut or join the values before 'quantize'");
-        find_scales(output, from, which, tensors[which].shape,
-                    [&](mapping_output const& scales) { return is_whole(scales.value, which); });
+        for (std::size_t which = 1; which < by.tensors().size(); ++which)
+            find_scales(output, from, which, by.tensors()[which].shape,
+                        [&](mapping_output const& each) { return is_whole(each.value, which); });
     }
 
     /// Checks that packed blocks stay along the last axis.
+    ///
+    /// \throws error
     void check_rows(mapping_output const& output, quantised_value const& from,
-                    quantiser const& by) {
-        try {
-            block_form const form = form_of(by, 0);
-            made_scales const made = wanted_scales(output, from, by, 0, form);
-            index_t const block = form.block[form.ndim() - 1];
-            if (made.form.ndim() == 0 || made.form.block[made.form.ndim() - 1] != block)
-                fail(errc::bad_layout, "blocks of ", counted(block, "element"),
-                     " lie along the last axis of the numbers of '", from.name,
-                     "', which must stay the last; move the values before 'quantize'");
-        } catch (error const& problem) {
-            add(output, severity::error, problem.code(), problem.what());
-        }
+                    quantiser const& by) const {
+        index_vector const before = form_of(by, 0).block;
+        index_vector const after = wanted_scales(output, from, by, 0).form.block;
+        index_t const block = before[before.size() - 1];
+        if (after.size() == 0 || after[after.size() - 1] != block)
+            fail(errc::bad_layout, "blocks of ", counted(block, "element"),
+                 " lie along the last axis of the numbers of '", from.name,
+                 "', which must stay the last; move the values before 'quantize'");
     }
 
     /// The scales that the numbers of an output need.
     ///
     /// \throws error as `scales_and_form`
     made_scales wanted_scales(mapping_output const& output, quantised_value const& first,
-                              quantiser const& by, std::size_t which,
-                              block_form const& form) const {
+                              quantiser const& by, std::size_t which) const {
         data_type const dtype = by.tensors()[which].dtype;
-        made_scales made = scales_and_form(output.value, form, dtype, [&](key_id id) {
-            quantised_value const* const from = quantised_from(program_, id);
-            if (!from || from->first != id || from->scheme != first.scheme)
-                fail(errc::unsupported, "it has elements of '", program_.sources().key(id),
-                     "' as well, which are not quantised as '", first.scheme,
-                     "'; join the values before 'quantize'");
-            quantiser const of(from->scheme, from->value.shape);
-            return scale_source{id + static_cast<key_id>(which), dtype, of.tensors()[0].shape,
-                                form_of(of, which)};
-        });
+        made_scales scales =
+            scales_and_form(output.value, form_of(by, which), dtype, [&](key_id id) {
+                quantised_value const* const from = quantised_from(program_, id);
+                if (!from || from->first != id || from->scheme != first.scheme)
+                    fail(errc::unsupported, "it has elements of '", program_.sources().key(id),
+                         "' as well, which are not quantised as '", first.scheme,
+                         "'; join the values before 'quantize'");
+                quantiser const of(from->scheme, from->value.shape);
+                return scale_source{id + static_cast<key_id>(which), dtype, of.tensors()[0].shape,
+                                    form_of(of, which)};
+            });
         index_vector const& shape = output.value.shape;
         for (std::size_t axis = 0; axis < shape.size() && first.scheme != "fp8_block"; ++axis)
-            if (index_t const block = made.form.block[axis]; block > 1 && shape[axis] % block != 0)
+            if (index_t const block = scales.form.block[axis];
+                block > 1 && shape[axis] % block != 0)
                 fail(errc::shape_mismatch, "axis ", axis, " ends at ", shape[axis],
                      ", inside a block of ", block, "; cut at multiples of ", block);
-        return made;
+        return scales;
     }
 
     /// Relates an output to the output that has its scales.
@@ -165,7 +167,7 @@ private:
                 quantiser const& by) {
         made_scales wanted;
         try {
-            wanted = wanted_scales(output, from, by, which, form_of(by, which));
+            wanted = wanted_scales(output, from, by, which);
         } catch (error const& problem) {
             if (problem.code() != errc::overlap || !by.tensors()[which].is_constant)
                 throw;
@@ -182,7 +184,7 @@ private:
             });
         if (auto form = scales ? with_axes_of(wanted.form, output.value.shape, scales->value.shape)
                                : std::nullopt)
-            made_.push_back(
+            relations_.push_back(
                 {relation::kind::scale, output.key, scales->key, form->block, form->count});
     }
 
@@ -250,7 +252,7 @@ private:
 
     mapping& program_;
     std::unordered_map<key_id, vector<mapping_output const*>> outputs_; ///< by quantised source
-    vector<relation> made_;
+    vector<relation> relations_;
     vector<scale_finding> findings_;
 };
 
