@@ -5,6 +5,7 @@
 #include <reshard/aoa/parse.hpp>
 #include <reshard/bind/program.hpp>
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/format/layout_file.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/mpi/mpi_group.hpp>
@@ -13,6 +14,7 @@
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
+#include <reshard/storage/target_files.hpp>
 #include <reshard/version.hpp>
 
 #include "command.hpp"
@@ -27,6 +29,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -257,19 +260,36 @@ StateDict state_of(std::vector<given_shard> const& shards) {
     return tensors;
 }
 
-/// Text and name of a program; without text, tensors keep their names.
-using given_program = std::pair<std::string, std::string>;
+/// A program that fails if it has added to `warnings`, which all ranks do alike.
+any_program without_warnings(any_program const& program, std::vector<std::string> const& warnings) {
+    return [&warnings, lower = *program.made()](catalog const& source, catalog const* target) {
+        mapping mapping = lower(source, target);
+        if (warnings.empty())
+            return mapping;
+        std::string text;
+        for (std::string const& warning : warnings)
+            text += "\n" + warning;
+        fail(errc::unsupported, "the program has ", detail::counted(warnings.size(), "warning"),
+             ", which strict_warnings=True refuses:", text);
+    };
+}
+
+/// Text and name of a program, and whether its warnings are errors; without text, tensors keep
+/// their names.
+using given_program = std::tuple<std::string, std::string, bool>;
 
 /// A program that adds its warnings to `warnings`.
 any_program program_of(given_program const& given, std::vector<std::string>& warnings) {
-    if (given.first.empty())
+    auto const& [text, file, is_strict] = given;
+    if (text.empty())
         return {};
-    return aoa::with_findings(
-        aoa::parse(given.first, given.second),
-        [&warnings](aoa::program const& expanded, aoa::finding const& finding) {
-            if (finding.level == aoa::severity::warning)
-                warnings.push_back(aoa::describe_as(expanded, finding, ""));
-        });
+    any_program const program =
+        aoa::with_findings(aoa::parse(text, file),
+                           [&warnings](aoa::program const& expanded, aoa::finding const& finding) {
+                               if (finding.level == aoa::severity::warning)
+                                   warnings.push_back(aoa::describe_as(expanded, finding, ""));
+                           });
+    return is_strict ? without_warnings(program, warnings) : program;
 }
 
 /// Tensors and a program as the library takes them, and the warnings of the program. Ranks on
@@ -289,24 +309,6 @@ detail::local_error understand(request& asked, std::vector<given_shard> const& h
         asked.want = state_of<state_dict>(want);
         asked.call_options.program = program_of(program, asked.warnings);
     });
-}
-
-/// Treats the program's warnings, which occur on all ranks, as errors.
-void refuse_warnings(request& asked) {
-    if (asked.call_options.program.is_by_name())
-        return;
-    asked.call_options.program = [&asked, lower = *asked.call_options.program.made()](
-                                     catalog const& source, catalog const* target) {
-        mapping mapping = lower(source, target);
-        if (asked.warnings.empty())
-            return mapping;
-        std::string text;
-        for (std::string const& warning : asked.warnings)
-            text += "\n" + warning;
-        fail(errc::unsupported, "the program has ",
-             detail::counted(asked.warnings.size(), "warning"),
-             ", which strict_warnings=True refuses:", text);
-    };
 }
 
 /// Moves the tensors; a mistake of this rank is thrown on all ranks.
@@ -334,11 +336,9 @@ void run_together(given_communicator const& communicator, request const& asked,
 std::vector<std::string> move_tensors(given_communicator const& communicator,
                                       std::vector<given_shard> const& have,
                                       std::vector<given_shard> const& want,
-                                      given_program const& program, bool strict_warnings) {
+                                      given_program const& program) {
     request asked;
     detail::local_error const problem = understand(asked, have, want, program);
-    if (strict_warnings)
-        refuse_warnings(asked);
     run_together(communicator, asked, problem);
     return asked.warnings;
 }
@@ -348,24 +348,107 @@ void refuse(given_communicator const& communicator, std::string const& text) {
     run_together(communicator, {}, error(errc::usage, text));
 }
 
-/// Key, data type and shape of each tensor of a checkpoint.
-std::vector<std::tuple<std::string, std::string, std::vector<index_t>>>
-tensors_of(checkpoint const& files) {
-    std::vector<std::tuple<std::string, std::string, std::vector<index_t>>> tensors;
+/// Key, data type and shape of a tensor, and why it cannot be read: empty if it can.
+using listed_tensor = std::tuple<std::string, std::string, std::vector<index_t>, std::string>;
+
+std::vector<index_t> list_of(index_vector const& numbers) {
+    return std::vector<index_t>(numbers.begin(), numbers.end());
+}
+
+std::vector<listed_tensor> tensors_of(checkpoint const& files) {
+    std::vector<listed_tensor> tensors;
     for (detail::checkpoint_tensor const& tensor : files.metadata().tensors)
-        tensors.emplace_back(tensor.key, std::string(name(tensor.dtype)),
-                             std::vector<index_t>(tensor.shape.begin(), tensor.shape.end()));
+        tensors.emplace_back(tensor.key, tensor.is_read() ? name(tensor.dtype) : "",
+                             list_of(tensor.shape), tensor.unread);
     return tensors;
+}
+
+/// The tensors that a program makes of a checkpoint; without a program, those of the checkpoint.
+catalog results_of(checkpoint const& files, given_program const& program) {
+    catalog stored = catalog_of(files);
+    if (std::get<0>(program).empty())
+        return stored;
+    std::vector<std::string> said_by_load;
+    return catalog_of((*program_of(program, said_by_load).made())(stored, nullptr));
+}
+
+std::vector<listed_tensor> results_listed(checkpoint const& files, given_program const& program) {
+    std::vector<listed_tensor> tensors;
+    for (catalog_entry const& entry : results_of(files, program))
+        tensors.emplace_back(entry.key, name(entry.dtype), list_of(entry.shape), "");
+    return tensors;
+}
+
+/// A box that a rank has in a layout: key, data type and shape of the tensor, offset, extents.
+using listed_box = std::tuple<std::string, std::string, std::vector<index_t>, std::vector<index_t>,
+                              std::vector<index_t>>;
+
+/// The boxes of one rank in a layout.
+struct boxes_of_rank {
+    index_t ranks = 0;
+    std::vector<listed_box> boxes;
+    std::vector<std::string> notes;
+};
+
+void add_blocks(std::vector<listed_box>& boxes, shard_descriptor const& shard) {
+    if (shard.flat)
+        fail(errc::unsupported, "'", shard.key, "': the layout gives this rank elements ",
+             to_string(*shard.flat),
+             " of a box in row-major order, which is no box; convert the "
+             "checkpoint to this layout instead");
+    for_each_block(shard.region, shard.cycles, [&](box const& block) {
+        boxes.emplace_back(shard.key, name(shard.dtype), list_of(shard.global_shape),
+                           list_of(block.offset), list_of(block.shape));
+    });
+}
+
+/// \param text the text of a layout file, and its name
+boxes_of_rank boxes_of(checkpoint const& files, given_program const& program,
+                       std::pair<std::string, std::string> const& text, index_t rank) {
+    catalog const results = results_of(files, program);
+    auto const table =
+        detail::table_of(detail::parse_layout_file(text.first, text.second), results);
+    auto const completed = detail::target_layout(
+        table, results, std::get<0>(program).empty() ? "the checkpoint has" : "the program yields");
+    boxes_of_rank listed{.ranks = static_cast<index_t>(table.ranks), .boxes = {}, .notes = {}};
+    listed.notes.assign(completed.notes.begin(), completed.notes.end());
+    for (shard_descriptor const& shard : shards_of(completed.target, rank))
+        add_blocks(listed.boxes, shard);
+    return listed;
+}
+
+/// The address of a tensor's elements in a mapped file, if they are there row by row.
+std::optional<std::uintptr_t> address_of(checkpoint const& files, std::string const& key) {
+    auto const& tensors = files.metadata().tensors;
+    auto const found = std::ranges::find(tensors, key, &detail::checkpoint_tensor::key);
+    if (found == tensors.end() || !found->is_read() || found->shards.size() != 1)
+        return std::nullopt;
+    detail::checkpoint_shard const& shard = found->shards.front();
+    if (shard.flat || !shard.cycles.empty() || box(shard.region).shape != found->shape)
+        return std::nullopt;
+    std::byte const* const first = files.mapped(shard);
+    return first ? std::optional(reinterpret_cast<std::uintptr_t>(first)) : std::nullopt;
+}
+
+/// The code and the sentence of a rank's mistake; no sentence if there is none.
+using given_mistake = std::pair<std::string, std::string>;
+
+/// \pre `text` is the name of a code
+errc code_named(std::string const& text) {
+    auto code = errc::syntax;
+    while (name(code) != text)
+        code = static_cast<errc>(static_cast<int>(code) + 1);
+    return code;
 }
 
 /// Calls `run` with the group of a communicator, after all its ranks have agreed that none has made
 /// a mistake, and that `prepare` does not fail.
-void run_agreed(given_communicator const& communicator, std::string const& mistake,
+void run_agreed(given_communicator const& communicator, given_mistake const& mistake,
                 auto const& prepare, auto const& run) {
     auto const run_with = [&](auto const& world) {
         detail::local_error const problem = detail::attempt([&] {
-            if (!mistake.empty())
-                fail(errc::usage, named(world, mistake));
+            if (!mistake.second.empty())
+                throw error(code_named(mistake.first), named(world, mistake.second));
             prepare();
         });
         nb::gil_scoped_release const others_may_run;
@@ -383,7 +466,7 @@ void run_agreed(given_communicator const& communicator, std::string const& mista
 std::vector<std::string> load_tensors(given_communicator const& communicator,
                                       checkpoint const* files,
                                       std::vector<given_shard> const& wanted,
-                                      given_program const& program, std::string const& mistake) {
+                                      given_program const& program, given_mistake const& mistake) {
     std::vector<std::string> warnings;
     state_dict want;
     options chosen{.between_nodes = relays()};
@@ -402,7 +485,7 @@ std::vector<std::string> save_tensors(given_communicator const& communicator,
                                       std::string const& target,
                                       std::vector<given_shard> const& tensors,
                                       given_program const& program, bool whole, bool force,
-                                      std::string const& mistake) {
+                                      given_mistake const& mistake) {
     std::vector<std::string> warnings;
     const_state_dict have;
     save_options chosen;
@@ -418,22 +501,20 @@ std::vector<std::string> save_tensors(given_communicator const& communicator,
     return warnings;
 }
 
-/// Raises errors of the library as `Error`, which has the attribute `code`.
-void translate_errors(nb::module_& module) {
-    nb::object const raised =
-        nb::steal(PyErr_NewException("reshard._reshard.Error", PyExc_RuntimeError, nullptr));
-    module.attr("Error") = raised;
+/// Raises errors of the library as the `Error` of the package.
+void translate_errors() {
+    nb::object const raised = nb::module_::import_("reshard._error").attr("Error");
     nb::register_exception_translator(
         [](std::exception_ptr const& thrown, void* type) {
             try {
                 std::rethrow_exception(thrown);
             } catch (error const& problem) {
-                nb::object const value = nb::borrow(static_cast<PyObject*>(type))(problem.what());
-                value.attr("code") = std::string(name(problem.code()));
+                nb::object const value = nb::borrow(static_cast<PyObject*>(type))(
+                    problem.what(), std::string(name(problem.code())));
                 PyErr_SetObject(static_cast<PyObject*>(type), value.ptr());
             }
         },
-        raised.ptr());
+        raised.inc_ref().ptr()); // as long as the module
 }
 
 } // namespace
@@ -454,7 +535,7 @@ NB_MODULE(_reshard, module) {
 #else
     module.attr("mpi") = "another MPI";
 #endif
-    translate_errors(module);
+    translate_errors();
     nb::class_<answer>(module, "Answer")
         .def_ro("text", &answer::text)
         .def_ro("said", &answer::said)
@@ -466,12 +547,19 @@ NB_MODULE(_reshard, module) {
     module.def("run_everywhere", &run_everywhere);
     module.def("options_of", &options_of);
     module.def("redistribute", &move_tensors, nb::arg("communicator").none(), nb::arg("have"),
-               nb::arg("want"), nb::arg("program"), nb::arg("strict_warnings"));
+               nb::arg("want"), nb::arg("program"));
     module.def("refuse", &refuse, nb::arg("communicator").none(), nb::arg("text"));
     nb::class_<checkpoint>(module, "Files")
-        .def("__init__",
-             [](checkpoint* made, std::string const& path) { new (made) checkpoint(path); })
-        .def("tensors", &tensors_of);
+        .def("__init__", [](checkpoint* made, std::string const& path,
+                            bool is_mapped) { new (made) checkpoint(path, {.mapped = is_mapped}); })
+        .def("tensors", &tensors_of)
+        .def("results", &results_listed)
+        .def("boxes", &boxes_of)
+        .def("address", &address_of);
+    nb::class_<boxes_of_rank>(module, "Boxes")
+        .def_ro("ranks", &boxes_of_rank::ranks)
+        .def_ro("boxes", &boxes_of_rank::boxes)
+        .def_ro("notes", &boxes_of_rank::notes);
     module.def("load", &load_tensors, nb::arg("communicator").none(), nb::arg("files").none(),
                nb::arg("wanted"), nb::arg("program"), nb::arg("mistake"));
     module.def("save", &save_tensors, nb::arg("communicator").none(), nb::arg("target"),

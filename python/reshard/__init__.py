@@ -15,6 +15,8 @@ programs. Results list all warnings and notes in `warnings` and `notes`; each wa
 too.
 """
 
+from __future__ import annotations
+
 import atexit
 import functools
 import inspect as inspection
@@ -22,30 +24,40 @@ import json
 import keyword
 import os
 import re
-import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union
 
-from . import _mpi, _tensors
-from ._reshard import Error, close as _close, options_of, redistribute as _redistribute
+from . import _mpi, _tensors, layouts
+from ._error import Error
+from ._reshard import close as _close, options_of, redistribute as _redistribute
 from ._reshard import refuse as _refuse, run as _run, run_everywhere as _run_everywhere, version as __version__
 from ._files import Checkpoint, Tensor, load, open, save
+from ._page import Result
 from ._tensors import Shard, Warning
 
-__all__ = ["Checkpoint", "Error", "Shard", "Tensor", "Warning", "check", "convert", "inspect", "load", "open", "plan",
-           "redistribute", "save", "verify"]
+__all__ = ["Checkpoint", "Error", "Result", "Shard", "Tensor", "Warning", "__version__", "check", "convert", "inspect", "layouts",
+           "load", "open", "plan", "redistribute", "save", "verify"]
 
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Path = Union[str, "os.PathLike[str]"]
+Comm = Union["MPI.Comm", Literal["all"], None]
+Option = Union[bool, int, float, Path, Sequence[Union[str, float]], None]
+_Function = TypeVar("_Function", bound=Callable[..., Result])
 
 atexit.register(_close)
 _options_of = functools.cache(options_of)
 del options_of
 
 
-def _keyword(option):
+def _keyword(option: str) -> str:
     """`shard_size` for `shard-size`; keywords of Python get a `_` at the end."""
     name = option.replace("-", "_")
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def _words(command, positional, options):
+def _words(command: str, positional: Sequence[Path], options: dict[str, Any]) -> list[str]:
     """The words of a command line; options that are False or None are omitted."""
     flags = {_keyword(name): is_flag for name, is_flag, _ in _options_of(command)}
     words = [command, "--json"]
@@ -66,11 +78,11 @@ def _words(command, positional, options):
     return words
 
 
-def _in_python(command, text):
+def _in_python(command: str, text: str) -> str:
     """A sentence of the command-line tool with the names of Python: `force=True` for --force."""
     flags = {name: is_flag for name, is_flag, _ in _options_of(command)}
 
-    def in_python(found):
+    def in_python(found: re.Match[str]) -> str:
         return _keyword(found[1]) + ("=True" if flags[found[1]] else "=") if found[1] in flags else found[0]
 
     text = re.sub(r"(?<![\w/-])--([\w-]+)", in_python, text)
@@ -78,13 +90,14 @@ def _in_python(command, text):
     return re.sub(r"reshard (\w+) --help", r"help(reshard.\1)", text)
 
 
-def _command(command, *positional, comm, **options):
+def _command(command: str, *positional: Path, comm: Comm, **options: Any) -> Result:
     """The output of a command with `--json`, with its warnings and notes."""
     is_everywhere = isinstance(comm, str) and comm == "all"
     handle = None if is_everywhere else _tensors.handle_of(comm)
     if is_everywhere:
         _mpi.prepare()
-    words, mistake = [], ""
+    words: list[str] = []
+    mistake = ""
     try:
         words = _words(command, positional, options)
     except Exception as problem:
@@ -96,19 +109,19 @@ def _command(command, *positional, comm, **options):
     try:
         answer.check()
     except Error as problem:
-        raise _tensors.error_of(problem.code, _in_python(command, str(problem)) + _hint(options.get("program"))) from None
+        raise Error(_in_python(command, str(problem)) + _hint(options.get("program")), problem.code) from None
     if not answer.text.startswith("{"):
-        raise _tensors.error_of("usage", f"{command}: to show its help, call help(reshard.{command})")
+        raise Error(f"{command}: to show its help, call help(reshard.{command})")
     texts = {kind + "s": [text for what, text in said if what == kind] for kind in ("warning", "note")}
-    return json.loads(answer.text) | texts
+    return Result(json.loads(answer.text) | texts, words if "report" in [name for name, _, _ in _options_of(command)] else [])
 
 
-def _hint(program):
+def _hint(program: object) -> str:
     """A hint for errors when `program` seems to be a text."""
     return "; `program` must be the path of a file, not its text" if isinstance(program, str) and "->" in program else ""
 
 
-def _documented(function):
+def _documented(function: _Function) -> _Function:
     """Adds the options of a command to the signature and the help text of its function."""
     lines, parameters = [], []
     known = inspection.signature(function).parameters
@@ -119,19 +132,20 @@ def _documented(function):
             default = False if is_flag else None
             parameters.append(inspection.Parameter(_keyword(name), inspection.Parameter.KEYWORD_ONLY, default=default))
     fixed = [one for one in known.values() if one.kind is not inspection.Parameter.VAR_KEYWORD]
-    function.__signature__ = inspection.Signature(fixed + parameters, return_annotation=dict)
-    function.__doc__ += "\n\n    Options:\n" + "\n".join(lines) + "\n" if lines else ""
+    signature = inspection.Signature(fixed + parameters, return_annotation=Result)
+    setattr(function, "__signature__", signature)
+    function.__doc__ = (function.__doc__ or "") + "\n\n    Options:\n" + "\n".join(lines) + "\n" if lines else ""
     return function
 
 
 @_documented
-def inspect(checkpoint, *, comm="all", **options) -> dict:
+def inspect(checkpoint: Path, *, comm: Comm = "all", **options: Option) -> Result:
     """Describes the contents of a checkpoint: files, tensors, shards."""
     return _command("inspect", checkpoint, comm=comm, **options)
 
 
 @_documented
-def check(source, program, target=None, *, comm="all", **options) -> dict:
+def check(source: Path, program: Path, target: Path | None = None, *, comm: Comm = "all", **options: Option) -> Result:
     """Reports everything that is wrong with an AOA program (a file), before a byte moves: `ok`, `findings`, `keys` and
     `invertible`.
 
@@ -142,25 +156,27 @@ def check(source, program, target=None, *, comm="all", **options) -> dict:
 
 
 @_documented
-def plan(source, target, program=None, *, comm="all", **options) -> dict:
+def plan(source: Path, target: Path, program: Path | None = None, *, comm: Comm = "all", **options: Option) -> Result:
     """Shows who would send what to whom: transfers, bytes and messages of every rank."""
     return _command("plan", comm=comm, source=source, target=target, program=program, **options)
 
 
 @_documented
-def convert(source, target, program=None, layout=None, *, comm="all", **options) -> dict:
+def convert(source: Path, target: Path, program: Path | None = None, layout: Path | None = None, *, comm: Comm = "all",
+            **options: Option) -> Result:
     """Reads the checkpoint `source` and writes `target`: in a layout, or as a Hugging Face directory."""
     return _command("convert", source, target, comm=comm, program=program, layout=layout, **options)
 
 
 @_documented
-def verify(checkpoint, *, comm="all", **options) -> dict:
+def verify(checkpoint: Path, *, comm: Comm = "all", **options: Option) -> Result:
     """Compares a checkpoint with the digests that were saved with it: `ok`, the differences in `bad`, and in
     `unverified` the files without digests, which could not be compared."""
     return _command("verify", checkpoint, comm=comm, **options)
 
 
-def redistribute(comm, have, want, program="", file="program", *, strict_warnings=False):
+def redistribute(comm: MPI.Comm | None, have: _tensors.Tensors, want: _tensors.Tensors, program: Path | None = "",
+                 file: str = "program", *, strict_warnings: bool = False) -> None:
     """Fills the tensors of `want` from those of `have`, whichever rank has them.
 
     `comm` is a communicator of mpi4py, or None for this process alone; every rank of it calls this. `have` and `want` map
@@ -172,9 +188,8 @@ def redistribute(comm, have, want, program="", file="program", *, strict_warning
     """
     handle = _tensors.handle_of(comm)
     try:
-        given = _tensors.shards_of("have", have), _tensors.shards_of("want", want), _tensors.text_of(program, file)
-        for text in given[2]:
-            text.encode()
+        given = (_tensors.shards_of("have", have), _tensors.shards_of("want", want),
+                 _tensors.program_of(program, file, strict_warnings))
     except BaseException as problem:
         try:
             _refuse(handle, _tensors.sentence_of(problem))
@@ -182,11 +197,7 @@ def redistribute(comm, have, want, program="", file="program", *, strict_warning
             if isinstance(problem, Exception):
                 raise told from problem
         raise  # for example KeyboardInterrupt; the other ranks know of it now
-    try:
-        warned = _redistribute(handle, *given, bool(strict_warnings))
-    except Error as problem:
-        if problem.code != "syntax" or "->" in given[2][0]:
-            raise
-        raise _tensors.error_of("syntax", f"{problem}\n  `program` is the text itself; give a file as pathlib.Path(...)") from None
+    with _tensors.hint_of_path(given[2]):
+        warned = _redistribute(handle, *given)
     if comm is None or comm.rank == 0:
         _tensors.warn(warned, 3)

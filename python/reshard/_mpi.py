@@ -4,6 +4,7 @@
 
 import os
 import sys
+from typing import Any
 
 from . import _reshard
 
@@ -11,7 +12,7 @@ from . import _reshard
 _FAMILIES = {"Open MPI": "open_mpi", "MPICH": "mpich"}
 
 
-def of_mpi4py():
+def of_mpi4py() -> Any:
     """mpi4py's module MPI. The module of this package uses the same library."""
     from mpi4py import MPI
 
@@ -24,7 +25,7 @@ def of_mpi4py():
     return MPI
 
 
-def prepare():
+def prepare() -> None:
     """Before a command of all processes of a job: under mpiexec they need MPI."""
     if _reshard.is_launched() if _reshard.mpi is None else "mpi4py.MPI" in sys.modules:
         try:
@@ -33,7 +34,7 @@ def prepare():
             pass  # `_reshard` says what is missing
 
 
-def _use(MPI, family, library):
+def _use(MPI: Any, family: str, library: str) -> None:
     """Gives the module the calls of a library that this process has loaded."""
     import ctypes
 

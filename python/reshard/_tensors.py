@@ -2,17 +2,23 @@
 
 """Tensors, programs and communicators as arguments: what `_reshard` takes for them."""
 
+from __future__ import annotations
+
+import contextlib
 import operator
 import os
 import reprlib
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _mpi
-from ._reshard import Error
+from ._error import Error
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 
 class Warning(UserWarning):
@@ -25,24 +31,28 @@ class Shard:
     tensor with this `shape`. Without them, it is the whole tensor."""
 
     tensor: Any
-    shape: tuple | None = None
-    offset: tuple | None = None
+    shape: Sequence[int] | None = None
+    offset: Sequence[int] | None = None
+
+
+Program = Union[str, "os.PathLike[str]", None]
+Tensors = Mapping[str, Any]  # by key: an array, anything with `__dlpack__`, a DTensor, a Shard, or a list of Shards
 
 
 class Mistake(Exception):
     """The error in an argument, as a sentence."""
 
 
-def kind_of(value):
+def kind_of(value: object) -> str:
     return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
-def is_a(tensor, module, name):
+def is_a(tensor: object, module: str, name: str) -> bool:
     """Whether a tensor is of a class of a module, which is imported if there is such a tensor."""
     return isinstance(tensor, getattr(sys.modules.get(module), name, ()))
 
 
-def integers(what, values):
+def integers(what: str, values: Any) -> list[int] | None:
     if values is None:
         return None
     try:
@@ -54,7 +64,7 @@ def integers(what, values):
     return numbers
 
 
-def capsule_of(tensor):
+def capsule_of(tensor: Any) -> Any:
     """The capsule of `__dlpack__`: if possible, in the form that says whether the elements are read-only."""
     for method in ("is_neg", "is_conj"):
         if getattr(tensor, method, bool)():
@@ -65,14 +75,14 @@ def capsule_of(tensor):
         return tensor.__dlpack__()
 
 
-def described(array):
+def described(array: Any) -> tuple[Any, ...]:
     """Address, shape, strides, bytes of an element, data type, whether it is read-only, and the array itself."""
     name = (">" if array.dtype.byteorder == ">" else "") + array.dtype.name
     address, is_read_only = array.__array_interface__["data"]
     return address, array.shape, array.strides, array.itemsize, name, is_read_only, array
 
 
-def elements_of(tensor):
+def elements_of(tensor: Any) -> Any:
     if is_a(tensor, "numpy.ma", "MaskedArray"):
         raise Mistake("the mask of a masked array would be lost; give tensor.filled(...)")
     if is_a(tensor, "numpy", "ndarray"):
@@ -85,8 +95,19 @@ def elements_of(tensor):
     raise Mistake(f"{kind_of(tensor)} is not a tensor; give a NumPy array, or an object with __dlpack__")
 
 
-def shard_of(side, value):
+def boxes_of(value: Any) -> Sequence[Any]:
+    """A tensor as shards: those of a DTensor, or of a list."""
+    if is_a(value, "torch.distributed.tensor", "DTensor"):
+        from . import layouts
+
+        return [Shard(*box) for box in layouts.boxes_of(value)]
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
+def shard_of(side: str, value: Any) -> tuple[list[int] | None, list[int] | None, Any]:
     shard = value if isinstance(value, Shard) else Shard(value)
+    if is_a(shard.tensor, "torch.distributed.tensor", "DTensor"):
+        raise Mistake("a DTensor knows its shape and offset; give it without a Shard or a list around it")
     if side == "want" and is_a(shard.tensor, "jax", "Array"):  # its __dlpack__ does not say so
         raise Mistake("a JAX array cannot be written to; fill a NumPy array, and make a JAX array from it")
     if side == "tensors" and is_a(shard.tensor, "numpy", "generic"):  # a number, which can be saved
@@ -94,7 +115,7 @@ def shard_of(side, value):
     return integers("shape", shard.shape), integers("offset", shard.offset), elements_of(shard.tensor)
 
 
-def shards_of(side, tensors):
+def shards_of(side: str, tensors: Tensors) -> list[Any]:
     """Key, shape, offset and elements of each shard, as `_reshard` takes them."""
     if not isinstance(tensors, Mapping):
         raise Mistake(f"`{side}` must map keys to tensors, but {kind_of(tensors)} was given")
@@ -104,28 +125,24 @@ def shards_of(side, tensors):
             raise Mistake(f"a key of `{side}` must be text, but {kind_of(key)} was given: {str(key)[:80]}")
         try:
             key.encode()
-            for shard in value if isinstance(value, (list, tuple)) else [value]:
+            if side == "tensors" and isinstance(value, (list, tuple)) and not value:
+                raise Mistake("a list without shards was given; leave the key out on ranks that have none of it")
+            for shard in boxes_of(value):
                 given.append((key, *shard_of(side, shard)))
         except Exception as problem:
             raise Mistake(f"{key!r}: {sentence_of(problem)}") from problem
     return given
 
 
-def error_of(code, text):
-    problem = Error(text)
-    problem.code = code
-    return problem
-
-
-def sentence_of(problem):
+def sentence_of(problem: BaseException) -> str:
     """An exception as a sentence, shortened because some exceptions show arrays."""
     kind = "" if isinstance(problem, (Mistake, Error)) else f"{type(problem).__name__}: "
     return f"{kind}{problem}"[:2000]
 
 
-def path_of(path):
+def path_of(path: object) -> str:
     """A path as text that a file system takes."""
-    text = os.fspath(path)
+    text: object = os.fspath(path)  # type: ignore[call-overload]
     if not isinstance(text, str):
         raise Mistake(f"the path {text!r} must be text or a pathlib.Path")
     if "\0" in text:
@@ -134,7 +151,26 @@ def path_of(path):
     return text
 
 
-def text_of(program, file):
+def program_of(program: Program, file: str, strict_warnings: bool) -> tuple[str, str, bool]:
+    """A program as `_reshard` takes it: text, name, and whether its warnings are errors."""
+    text, name = text_of(program, file)
+    text.encode()
+    name.encode()
+    return text, name, bool(strict_warnings)
+
+
+@contextlib.contextmanager
+def hint_of_path(program: tuple[str, str, bool]) -> Iterator[None]:
+    """Adds a hint to the errors of a program that seems to be a path."""
+    try:
+        yield
+    except Error as problem:
+        if problem.code != "syntax" or not program[0] or "->" in program[0]:
+            raise
+        raise Error(f"{problem}\n  `program` is the text itself; give a file as pathlib.Path(...)", "syntax") from None
+
+
+def text_of(program: Program, file: str) -> tuple[str, str]:
     """Text and name of a program, which is text or the path of a file."""
     if isinstance(program, os.PathLike):
         with open(program, encoding="utf-8") as opened:
@@ -146,18 +182,18 @@ def text_of(program, file):
     return program or "", file
 
 
-def handle_of(comm):
+def handle_of(comm: MPI.Comm | None) -> int | None:
     """The number of a communicator, or None for this process alone."""
     if comm is None:
         return None
-    MPI = _mpi.of_mpi4py()
-    if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
+    mpi = _mpi.of_mpi4py()
+    if not isinstance(comm, mpi.Comm) or comm == mpi.COMM_NULL:
         raise TypeError(f"`comm` must be a valid communicator of mpi4py, or None, but {kind_of(comm)} was given")
     if comm.Is_inter():
         raise TypeError("`comm` is an inter-communicator, whose groups count their ranks separately; give comm.Merge()")
-    return comm.py2f()
+    return int(comm.py2f())
 
 
-def warn(texts, level):
+def warn(texts: Iterable[str], level: int) -> None:
     for text in texts:
         warnings.warn(text, Warning, stacklevel=level)

@@ -9,7 +9,7 @@ import sys
 from . import _mpi, _reshard
 
 
-def main():
+def main() -> int:
     """Runs the command line, and returns the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:

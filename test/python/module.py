@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import pathlib
+import pickle
 import struct
 import sys
 import tempfile
@@ -125,7 +126,7 @@ def opened(directory):
             continue
         raise AssertionError(f"{index} was taken")
     assert refusal(lambda: reshard.open(os.path.join(directory, "no")))[0] == "missing_file"
-    assert "'numpy' or 'torch'" in refusal(lambda: reshard.open(model, "jax"))[1]
+    assert "'numpy', 'torch' or 'jax'" in refusal(lambda: reshard.open(model, "tensorflow"))[1]
 
     found = reshard.load(model, comm=comm)
     assert found.keys() == wanted.keys() and all(numpy.array_equal(found[key], wanted[key]) for key in wanted)
@@ -138,7 +139,7 @@ def opened(directory):
     reshard.load(model, {"w": both}, "gate, up -> w, axis=0", comm=comm)
     assert numpy.array_equal(both, numpy.concatenate([wanted["gate"], wanted["up"]]))
     code, text = refusal(lambda: reshard.load(model, {"down" if rank == ranks - 1 else "up": ...}, comm=comm))
-    assert code == "usage" and "'down'" in text and (ranks == 1 or f"rank {ranks - 1}" in text), text
+    assert code == "unknown_key" and "'down'" in text and (ranks == 1 or f"rank {ranks - 1}" in text), text
 
     class MadeWhenRead(dict):  # nothing but the call holds its arrays
         def items(self):
@@ -165,6 +166,26 @@ def opened(directory):
     except reshard.Error as problem:
         assert rank != 0 and "KeyboardInterrupt" in str(problem), problem
 
+    missing, six = os.path.join(directory, "no"), numpy.zeros((6, 2), "float32")
+    assert refusal(lambda: reshard.load(missing if rank == 0 else model, comm=comm))[0] == "missing_file"
+    both = reshard.load(model, program="gate, up -> w, axis=0", comm=comm)
+    assert both.keys() == {"w"} and numpy.array_equal(both["w"], numpy.concatenate([wanted["gate"], wanted["up"]])), both
+    part = reshard.load(model, {"w": (slice(5, 8), 1)}, "gate, up -> w, axis=0", comm=comm)["w"]
+    assert part.tolist() == [11, 101, 103], part
+    code, text = refusal(lambda: reshard.load(model, {"gate": ...}, "gate, up -> w, axis=0", comm=comm))
+    assert code == "unknown_key" and "the program makes no such tensor" in text, text
+    if ranks > 1:
+        code, text = refusal(lambda: reshard.load(model, {"w": six}, "gate -> w" if rank else "up -> w", comm=comm))
+        assert code == "ranks_disagree" and "a different program" in text, text
+    code, text = refusal(lambda: reshard.load(model, {"w": six}, "gate -> w\nno.$LAYER_ID -> x.$LAYER_ID", comm=comm, strict_warnings=True))
+    assert code == "unsupported" and "1 warning" in text, text
+    code, text = refusal(lambda: reshard.load(model, {"w": six}, "fuse.aoa", comm=comm))
+    assert code == "syntax" and "pathlib.Path" in text, text
+    files = reshard.open(model, mapped=True)
+    found = files["up"][2:4]
+    assert numpy.array_equal(found, wanted["up"][2:4]) and not found.flags.writeable
+    assert numpy.array_equal(numpy.stack(list(files["gate"])), wanted["gate"])
+
     target = os.path.join(directory, "saved")
     rows = wanted["gate"][mine]
     shards = {"gate": reshard.Shard(rows, (6, 2), (mine.start, 0)), "one": numpy.float32(7)}
@@ -174,10 +195,88 @@ def opened(directory):
     assert "force" in refusal(lambda: reshard.save(target, shards, comm=comm))[1]
     reshard.save(target, shards, "gate^T -> turned", comm=comm, whole=True, force=True)
     assert numpy.array_equal(reshard.open(target)["turned"][...], wanted["gate"].T)
+    try:
+        list(reshard.open(target)["turned"][0, 0])
+        raise AssertionError("a scalar was iterated")
+    except TypeError:
+        pass
     if comm:
         comm.barrier()
+    code, text = refusal(lambda: reshard.save(target, {"x": []}, comm=comm))
+    assert code == "usage" and "'x'" in text and "leave the key out" in text, text
     code, text = refusal(lambda: reshard.save(target, {"x": 3 if rank == 0 else rows}, comm=comm))
     assert "'x'" in text and "is not a tensor" in text, text
+
+
+def placed(directory):
+    """What a rank has in a layout, by hand: of 6 x 2 elements, rows, columns, two boxes, copies, nothing."""
+    model = os.path.join(directory, "model")
+    gate, up = numpy.arange(12, dtype="float32").reshape(6, 2), numpy.arange(100, 112, dtype="float32").reshape(6, 2)
+    layout = {"mesh": [["tp", 4]], "rules": [{"match": "gate", "shard": {"tp": 0}}, {"match": "up", "shard": {"tp": 1}}]}
+    rows = [gate[0:2], gate[2:4], gate[4:6], gate[6:6]]
+    columns = [up[:, 0:1], up[:, 1:2], up[:, 2:2], up[:, 2:2]]
+    for part in range(4):
+        found = reshard.load(model, layout=layout, rank=part)
+        for key, expected in (("gate", rows[part]), ("up", columns[part])):
+            assert numpy.array_equal(found.get(key, expected[:0]), expected), (part, key, found)
+    pairs = {"mesh": [["tp", 3]], "rules": [{"match": "gate", "shard": {"tp": {"axis": 0, "parts": 2}}}, {"match": "up", "shard": {}}]}
+    path = pathlib.Path(directory, "pairs.json")
+    if rank == 0:
+        path.write_text(json.dumps(pairs))
+    if comm:
+        comm.barrier()
+    for part in range(3):
+        found = reshard.load(model, layout=path, rank=part)
+        assert [box.tolist() for box in found["gate"]] == [gate[part : part + 1].tolist(), gate[3 + part : 4 + part].tolist()], found
+        assert numpy.array_equal(found["up"], up)
+    if ranks == 3:
+        found = reshard.load(model, layout=pairs, comm=comm)
+        assert numpy.array_equal(numpy.concatenate(found["gate"]), gate[[rank, 3 + rank]])
+        found = reshard.load(model, None, "gate^T -> t\nup -> _", layout={"mesh": [["tp", 3]], "rules": [{"match": "t", "shard": {"tp": 1}}]}, comm=comm)
+        assert found.keys() == {"t"} and numpy.array_equal(found["t"], gate.T[:, 2 * rank : 2 * rank + 2]), found
+    wrong = [
+        ({"layout": layout}, "needs `comm`, or `rank`"),
+        ({"layout": layout, "rank": 4}, "has 4 ranks, but rank 4"),
+        ({"layout": layout, "rank": -1}, "has 4 ranks, but rank -1"),
+        ({"layout": layout, "rank": 0, "wanted": {}}, "both say what to read"),
+        ({"layout": layout, "rank": 0, "program": "gate -> w"}, "need `comm`"),
+        ({"layout": {"mesh": 3}, "rank": 0}, "layout: mesh: expected a list, found 3"),
+        ({"layout": os.path.join(directory, "none.json"), "rank": 0}, "none.json"),
+        ({"layout": {"ranks": 1, "tensors": {"down": {"shape": [2], "shards": []}}}, "rank": 0}, "'down'"),
+    ]
+    for given, expected in wrong:
+        code, text = refusal(lambda: reshard.load(model, **given))
+        assert code and expected in text, (given, code, text)
+    if comm:
+        code, text = refusal(lambda: reshard.load(model, layout=layout, comm=comm))
+        assert code == "bad_layout" and f"a communicator of {ranks} ranks" in text, text
+
+
+def fields(directory):
+    """What an error says for programs."""
+    source = {"w": numpy.arange(6, dtype="float32")}
+    for program, expected in (("w -> ", (None, "program", 1)), ("w -> v\n -> x", (None, "program", 2))):
+        try:
+            reshard.redistribute(None, source, source, program)
+        except reshard.Error as problem:
+            assert (problem.rank, problem.file, problem.line) == expected and problem.column, problem
+            again = pickle.loads(pickle.dumps(problem))
+            assert (str(again), again.code, again.line) == (str(problem), problem.code, problem.line)
+    try:
+        reshard.redistribute(comm, {"w": 1.5} if rank == ranks - 1 else source, {"w": numpy.zeros(6, "float32")})
+    except reshard.Error as problem:
+        assert (problem.rank, problem.key, problem.file) == (ranks - 1 if ranks > 1 else None, "w", None), problem
+
+
+def pages(directory):
+    """What a notebook shows."""
+    model = os.path.join(directory, "model")
+    program = os.path.join(directory, "fuse.aoa")
+    layout = os.path.join(directory, "tp3.json")
+    for shown in (reshard.open(model), reshard.inspect(model), reshard.check(model, program), reshard.plan(model, layout, program)):
+        page = shown._repr_html_()
+        assert page.startswith("<iframe srcdoc=") and "&lt;svg" in page or "gate" in page, page[:200]
+    assert reshard.verify(model)._repr_html_() is None
 
 
 def alone(directory):
@@ -519,6 +618,9 @@ name = tempfile.mkdtemp() if rank == 0 else None
 name = comm.bcast(name) if comm else name
 checkpoints(name)
 opened(name)
+placed(name)
+fields(name)
+pages(name)
 alone(name)
 said(name)
 described()

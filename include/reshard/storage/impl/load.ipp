@@ -248,6 +248,13 @@ inline load_stage stage_load(checkpoint const& stored, target_tensors const& wan
     return stage;
 }
 
+/// Refuses a program that another rank does not run.
+inline void check_same_program(vector<read_notice> const& notices, std::string const& operation) {
+    for (std::size_t rank = 1; rank < notices.size(); ++rank)
+        if (notices[rank].program != notices[0].program)
+            fail_with_different_values(operation, rank);
+}
+
 /// \par Collective every rank of the group, in the same order
 strict_verdict load_as(group auto const& world, checkpoint const& source, target_tensors want,
                        options const& options) {
@@ -267,9 +274,12 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
             source, want, std::move(wanted),
             {static_cast<holder_t>(world.rank()), static_cast<holder_t>(world.size())}, options);
         own_notice = notice_of(*stage.reads, options.reads);
+        if (auto const* const steps = options.program.steps())
+            own_notice.program = steps->digest(stage.work->program);
     }));
     auto const reads = gather_values(world, own_notice);
     throw_first(reads, &read_notice::problem);
+    check_same_program(reads, opening.operation);
     if (united(source))
         check_replicas(
             world, source,
