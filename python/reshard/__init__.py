@@ -185,6 +185,14 @@ def redistribute(comm: MPI.Comm | None, have: _tensors.Tensors, want: _tensors.T
 
     A wrong argument on one rank raises the same `reshard.Error` on every rank. A warning of the program is a
     `reshard.Warning` on rank 0; with `strict_warnings=True` it is an error on every rank.
+
+    >>> import numpy, reshard
+    >>> q, k, fused = numpy.zeros((2, 3)), numpy.ones((1, 3)), numpy.empty((3, 3))
+    >>> reshard.redistribute(None, {"q": q, "k": k}, {"qk": fused}, "q, k -> qk, axis=0")
+    >>> fused
+    array([[0., 0., 0.],
+           [0., 0., 0.],
+           [1., 1., 1.]])
     """
     handle = _tensors.handle_of(comm)
     try:

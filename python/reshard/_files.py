@@ -188,7 +188,7 @@ def save(path: Path, tensors: Tensors, program: Path | None = "", file: str = "p
     >>> reshard.save("saved", {"w": reshard.Shard(numpy.ones((2, 4)), shape=(2, 4), offset=(0, 0))})
     >>> reshard.save("saved", {"w": numpy.zeros(3)})
     Traceback (most recent call last):
-    reshard.Error: saved: already exists; say force=True
+    reshard.Error: saved: already exists; give another target, or say force=True
     """
     handle = _tensors.handle_of(comm)
     caught = None
@@ -372,7 +372,7 @@ def _numpy_kind(key: str, dtype: str) -> Any:
 
 
 def _check_bytes(key: str, dtype: str) -> None:
-    if dtype.startswith(("float4", "float6")):
+    if dtype.startswith(("float4_", "float6_")):
         raise Mistake(f"{key!r} is {dtype}, which no array has; leave it out of `wanted`, or convert the model with --program @dequantize")
 
 

@@ -182,7 +182,7 @@ def text_of(program: Program, file: str) -> tuple[str, str]:
     return program or "", file
 
 
-def handle_of(comm: MPI.Comm | None) -> int | None:
+def handle_of(comm: object) -> int | None:
     """The number of a communicator, or None for this process alone."""
     if comm is None:
         return None

@@ -3,6 +3,7 @@
 """The Python module, alone and under mpiexec: run with the folder of the module in PYTHONPATH."""
 
 import ctypes
+import doctest
 import inspect
 import json
 import os
@@ -266,6 +267,19 @@ def fields(directory):
         reshard.redistribute(comm, {"w": 1.5} if rank == ranks - 1 else source, {"w": numpy.zeros(6, "float32")})
     except reshard.Error as problem:
         assert (problem.rank, problem.key, problem.file) == (ranks - 1 if ranks > 1 else None, "w", None), problem
+
+
+def examples(directory):
+    """The examples in docstrings do what they say."""
+    before = os.getcwd()
+    for module in (reshard, reshard._files, reshard.layouts):  # the first has `Error`
+        runner = doctest.DocTestRunner()
+        for example in doctest.DocTestFinder().find(module):
+            with tempfile.TemporaryDirectory() as folder:
+                os.chdir(folder)
+                runner.run(example)
+                os.chdir(before)
+        assert runner.tries and not runner.failures, module
 
 
 def pages(directory):
@@ -620,6 +634,7 @@ checkpoints(name)
 opened(name)
 placed(name)
 fields(name)
+examples(name)
 pages(name)
 alone(name)
 said(name)

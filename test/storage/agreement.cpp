@@ -177,6 +177,24 @@ BOOST_AUTO_TEST_CASE(different_programs_are_an_error_on_all,
         says(errc::ranks_disagree, other("load " + text("w.safetensors"), "options.program")));
 }
 
+BOOST_AUTO_TEST_CASE(functions_that_make_different_programs_are_an_error_on_all,
+                     *boost::unit_test::precondition(several_ranks)) {
+    auto const program = [](catalog const& source, catalog const*) {
+        mapping made = identity_mapping(source);
+        if (world().rank() == world().size() - 1)
+            made.add("more", {1}, data_type::u8);
+        return made;
+    };
+    held tensors({whole_of("w", data_type::u8, {2, 2})});
+    BOOST_CHECK_EXCEPTION(
+        load(world(), *source, tensors.tensors(), {.program = program}), error,
+        says(errc::ranks_disagree,
+             "rank 0 runs load " + text("w.safetensors") + " and rank " +
+                 std::to_string(world().size() - 1) +
+                 " runs it with a different program or different options; every rank must make "
+                 "the same call"));
+}
+
 BOOST_AUTO_TEST_CASE(different_operations_are_an_error_on_all,
                      *boost::unit_test::precondition(several_ranks)) {
     held tensors({whole_of("w", data_type::u8, {2, 2})});

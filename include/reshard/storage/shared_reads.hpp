@@ -151,10 +151,10 @@ struct read_notice {
     std::string problem; ///< why the rank will not read, in the form of `encode`
     std::uint64_t bytes = 0;
     std::uint8_t may_share = 0;
-    std::uint64_t program = 0; ///< the digest of the mapping; 0 by name
+    std::uint64_t program_digest = 0; ///< 0 by name
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.problem, self.bytes, self.may_share, self.program);
+        visit(self.problem, self.bytes, self.may_share, self.program_digest);
     }
 };
 

@@ -52,6 +52,7 @@ inline compared_values load_fingerprint(checkpoint const& source, options const&
 /// The plan of one process's reads. The members point to each other.
 struct load_plan {
     mapping program;
+    std::uint64_t program_digest = 0;           ///< of the program as it was given; 0 by name
     std::unique_ptr<checkpoint> with_quantised; ///< null if the program quantizes nothing
     layout wanted;
     plan_problem problem;
@@ -170,6 +171,8 @@ inline std::unique_ptr<load_plan> plan_load(checkpoint const& stored_source,
         program = *mapping;
     else if (!options.program.is_by_name())
         program = (*options.program.made())(stored, &wanted);
+    if (program)
+        work.program_digest = options.program.steps()->digest(*program);
     with_hint_of_names(wanted, stored, [&] {
         std::tie(work.program, work.verdict) =
             fitted_program(std::move(program), stored, work.wanted,
@@ -251,7 +254,7 @@ inline load_stage stage_load(checkpoint const& stored, target_tensors const& wan
 /// Refuses a program that another rank does not run.
 inline void check_same_program(vector<read_notice> const& notices, std::string const& operation) {
     for (std::size_t rank = 1; rank < notices.size(); ++rank)
-        if (notices[rank].program != notices[0].program)
+        if (notices[rank].program_digest != notices[0].program_digest)
             fail_with_different_values(operation, rank);
 }
 
@@ -274,8 +277,7 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
             source, want, std::move(wanted),
             {static_cast<holder_t>(world.rank()), static_cast<holder_t>(world.size())}, options);
         own_notice = notice_of(*stage.reads, options.reads);
-        if (auto const* const steps = options.program.steps())
-            own_notice.program = steps->digest(stage.work->program);
+        own_notice.program_digest = stage.work->program_digest;
     }));
     auto const reads = gather_values(world, own_notice);
     throw_first(reads, &read_notice::problem);
