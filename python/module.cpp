@@ -1,12 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/adapt/dlpack.hpp>
-#include <reshard/aoa/lower.hpp>
-#include <reshard/aoa/parse.hpp>
 #include <reshard/bind/program.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/format/layout_file.hpp>
-#include <reshard/group/agree.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/redistribute.hpp>
@@ -17,9 +14,9 @@
 #include <reshard/storage/target_files.hpp>
 #include <reshard/version.hpp>
 
+#include "binding.hpp"
 #include "command.hpp"
 
-#include <boost/mpi/communicator.hpp>
 #include <mpi.h>
 
 #include <nanobind/nanobind.h>
@@ -34,7 +31,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -54,69 +50,14 @@ std::unique_ptr<tool::processes>& processes() {
     return started;
 }
 
-using tool::kept_lines;
+using tool::answer;
+using tool::given_communicator;
 
-/// A mistake of this rank, in words for the other ranks.
-std::string named(group auto const& world, std::string const& mistake) {
-    return world.size() > 1 ? detail::words("rank ", world.rank(), ": ", mistake) : mistake;
-}
-
-/// The answer of a command, and its other output. Both are the same on all processes, except that
-/// before an error only the first process knows the output.
-struct answer {
-    std::string text;
-    std::vector<kept_lines::line> said;
-    bool is_first = false;
-    detail::local_error problem;
-
-    void check() const {
-        if (problem)
-            throw error(*problem);
-    }
-};
-
-/// The lines of the first process, which prints all messages of a command.
-std::vector<kept_lines::line> lines_of_first(tool::processes const& world,
-                                             std::vector<kept_lines::line> const& own_lines) {
-    std::string text;
-    for (auto const& [own_line, line] : own_lines)
-        text += own_line + '\0' + line + '\0';
-    std::istringstream istringstream(world.all_gather(text).front());
-    std::vector<kept_lines::line> lines;
-    for (std::string noun, line;
-         std::getline(istringstream, noun, '\0') && std::getline(istringstream, line, '\0');)
-        lines.emplace_back(noun, line);
-    return lines;
-}
-
-/// Arguments as `main` has them.
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-    std::vector<char*> pointers;
-    for (std::string& word : words)
-        pointers.push_back(word.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
-
-/// \throws error as the command, or with `mistake` if that is not empty
-std::string output_of(tool::processes const& world, std::vector<std::string> words,
-                      std::string const& mistake) {
-    if (!mistake.empty())
-        agree(world, error(errc::usage, named(world, mistake)));
-    words.insert(words.begin(), "reshard");
-    auto arguments = pointers_to(words);
-    auto const match = tool::run_command(world, static_cast<int>(words.size()), arguments.data());
-    return world.all_gather(match.text).front(); // the first process has the text
-}
-
-answer run_in(tool::processes const& world, std::vector<std::string> const& words,
-              std::string const& mistake) {
-    kept_lines const kept;
-    answer answer{{}, {}, world.rank() == 0, {}};
-    answer.problem = detail::attempt([&] { answer.text = output_of(world, words, mistake); });
-    std::vector<kept_lines::line> own = kept.lines();
-    answer.said = answer.problem ? std::move(own) : lines_of_first(world, own);
-    return answer;
+/// A mistake that Python found, if any.
+detail::local_error mistake_of(std::string const& text) {
+    if (text.empty())
+        return std::nullopt;
+    return error(errc::usage, text);
 }
 
 /// Runs a command on all processes of the job.
@@ -124,23 +65,16 @@ answer run_everywhere(std::vector<std::string> const& words, std::string const& 
     nb::gil_scoped_release const others_may_run;
     if (!processes())
         processes() = std::make_unique<tool::processes>();
-    return run_in(*processes(), words, mistake);
-}
-
-/// A communicator of mpi4py, as MPI numbers it for Fortran; std::nullopt for this process alone.
-using given_communicator = std::optional<int>;
-
-/// The group of a communicator; the caller keeps ownership of the communicator.
-mpi_group group_of(int communicator) {
-    return mpi_group(boost::mpi::communicator(MPI_Comm_f2c(communicator), boost::mpi::comm_attach));
+    return tool::run_words(*processes(), words, mistake_of(mistake));
 }
 
 /// Runs a command on the processes of a communicator, or on this process alone.
 answer run(given_communicator const& communicator, std::vector<std::string> const& words,
            std::string const& mistake) {
     nb::gil_scoped_release const others_may_run;
-    return run_in(communicator ? tool::processes(group_of(*communicator)) : tool::processes(solo()),
-                  words, mistake);
+    return tool::run_words(communicator ? tool::processes(tool::group_of(*communicator))
+                                        : tool::processes(solo()),
+                           words, mistake_of(mistake));
 }
 
 /// The command-line tool; returns its exit status.
@@ -149,7 +83,7 @@ int run_tool(std::vector<nb::bytes> const& given) {
     for (nb::bytes const& word : given)
         words.emplace_back(word.c_str(), word.size());
     nb::gil_scoped_release const others_may_run;
-    auto arguments = pointers_to(words);
+    auto arguments = tool::pointers_to(words);
     return tool::run_tool(static_cast<int>(words.size()), arguments.data());
 }
 
@@ -281,15 +215,8 @@ using given_program = std::tuple<std::string, std::string, bool>;
 /// A program that adds its warnings to `warnings`.
 any_program program_of(given_program const& given, std::vector<std::string>& warnings) {
     auto const& [text, file, is_strict] = given;
-    if (text.empty())
-        return {};
-    any_program const program =
-        aoa::with_findings(aoa::parse(text, file),
-                           [&warnings](aoa::program const& expanded, aoa::finding const& finding) {
-                               if (finding.level == aoa::severity::warning)
-                                   warnings.push_back(aoa::describe_as(expanded, finding, ""));
-                           });
-    return is_strict ? without_warnings(program, warnings) : program;
+    any_program const program = tool::program_of(text, file, warnings);
+    return is_strict && !text.empty() ? without_warnings(program, warnings) : program;
 }
 
 /// Tensors and a program as the library takes them, and the warnings of the program. Ranks on
@@ -311,25 +238,12 @@ detail::local_error understand(request& asked, std::vector<given_shard> const& h
     });
 }
 
-/// Moves the tensors; a mistake of this rank is thrown on all ranks.
-///
-/// Other threads of Python run meanwhile. The caller frees the references to Python objects.
-template <class Group>
-void run_together(Group const& world, request const& asked, detail::local_error const& problem) {
+/// Calls `run` with the group of a communicator after all its ranks have agreed that none has made a
+/// mistake. Other threads of Python run meanwhile.
+void run_agreed(given_communicator const& communicator, detail::local_error const& mistake,
+                auto const& run) {
     nb::gil_scoped_release const others_may_run;
-    if (!problem)
-        return reshard::redistribute(world, asked.have, asked.want, asked.call_options);
-    error const received_error(problem->code(), named(world, problem->what()));
-    const_state_dict mistaken;
-    mistaken.add([&]() -> shard_descriptor { throw error(received_error); }, const_tensor_view{});
-    reshard::redistribute(world, mistaken, state_dict(), {.between_nodes = relays()});
-}
-
-void run_together(given_communicator const& communicator, request const& asked,
-                  detail::local_error const& problem) {
-    if (!communicator)
-        return run_together(solo(), asked, problem);
-    run_together(group_of(*communicator), asked, problem);
+    tool::run_agreed(communicator, mistake, run);
 }
 
 /// Moves the tensors, and returns the warnings of the program.
@@ -339,13 +253,15 @@ std::vector<std::string> move_tensors(given_communicator const& communicator,
                                       given_program const& program) {
     request asked;
     detail::local_error const problem = understand(asked, have, want, program);
-    run_together(communicator, asked, problem);
+    run_agreed(communicator, problem, [&](auto const& world) {
+        reshard::redistribute(world, asked.have, asked.want, asked.call_options);
+    });
     return asked.warnings;
 }
 
 /// Takes the place of `redistribute` on a rank whose arguments are wrong, and reports the mistake.
 void refuse(given_communicator const& communicator, std::string const& text) {
-    run_together(communicator, {}, error(errc::usage, text));
+    run_agreed(communicator, mistake_of(text), [](auto const&) {});
 }
 
 /// Key, data type and shape of a tensor, and why it cannot be read: empty if it can.
@@ -441,24 +357,11 @@ errc code_named(std::string const& text) {
     return code;
 }
 
-/// Calls `run` with the group of a communicator, after all its ranks have agreed that none has made
-/// a mistake, and that `prepare` does not fail.
-void run_agreed(given_communicator const& communicator, given_mistake const& mistake,
-                auto const& prepare, auto const& run) {
-    auto const run_with = [&](auto const& world) {
-        detail::local_error const problem = detail::attempt([&] {
-            if (!mistake.second.empty())
-                throw error(code_named(mistake.first), named(world, mistake.second));
-            prepare();
-        });
-        nb::gil_scoped_release const others_may_run;
-        agree(world, problem);
-        run(world);
-    };
-    if (communicator)
-        run_with(group_of(*communicator));
-    else
-        run_with(solo());
+/// The mistake that Python found, or else the error of `work`.
+detail::local_error first_of(given_mistake const& mistake, auto const& work) {
+    if (mistake.second.empty())
+        return detail::attempt(work);
+    return error(code_named(mistake.first), mistake.second);
 }
 
 /// Fills tensors of this rank from a checkpoint, which only a rank with a mistake lacks. Returns the
@@ -470,13 +373,12 @@ std::vector<std::string> load_tensors(given_communicator const& communicator,
     std::vector<std::string> warnings;
     state_dict want;
     options chosen{.between_nodes = relays()};
-    run_agreed(
-        communicator, mistake,
-        [&] {
-            want = state_of<state_dict>(wanted);
-            chosen.program = program_of(program, warnings);
-        },
-        [&](auto const& world) { load(world, *files, want, chosen); });
+    detail::local_error const problem = first_of(mistake, [&] {
+        want = state_of<state_dict>(wanted);
+        chosen.program = program_of(program, warnings);
+    });
+    run_agreed(communicator, problem,
+               [&](auto const& world) { load(world, *files, want, chosen); });
     return warnings;
 }
 
@@ -491,13 +393,12 @@ std::vector<std::string> save_tensors(given_communicator const& communicator,
     save_options chosen;
     chosen.form = whole ? save_form::huggingface : save_form::chosen;
     chosen.writing.replace = force;
-    run_agreed(
-        communicator, mistake,
-        [&] {
-            have = state_of<const_state_dict>(tensors);
-            chosen.program = program_of(program, warnings);
-        },
-        [&](auto const& world) { save(world, have, target, chosen); });
+    detail::local_error const problem = first_of(mistake, [&] {
+        have = state_of<const_state_dict>(tensors);
+        chosen.program = program_of(program, warnings);
+    });
+    run_agreed(communicator, problem,
+               [&](auto const& world) { save(world, have, target, chosen); });
     return warnings;
 }
 

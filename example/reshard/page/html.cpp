@@ -2,6 +2,8 @@
 
 #include "page/html.hpp"
 
+#include "report.hpp"
+
 #include <reshard/core/error.hpp>
 
 #include <boost/json/serialize.hpp>
