@@ -179,8 +179,8 @@ BOOST_AUTO_TEST_CASE(different_programs_are_an_error_on_all,
 
 BOOST_AUTO_TEST_CASE(functions_that_make_different_programs_are_an_error_on_all,
                      *boost::unit_test::precondition(several_ranks)) {
-    auto const program = [](catalog const& source, catalog const*) {
-        mapping made = identity_mapping(source);
+    auto const program = [](catalog const& stored, catalog const*) {
+        mapping made = identity_mapping(stored);
         if (world().rank() == world().size() - 1)
             made.add("more", {1}, data_type::u8);
         return made;
