@@ -19,7 +19,7 @@ if(mode STREQUAL "install")
     run("${CMAKE_COMMAND}" --install "${binary_dir}" --component reshard_development
         --prefix "${work_dir}/made")
     file(RENAME "${work_dir}/made" "${work_dir}/moved")
-    set(consumers core analysis mpi project missing)
+    set(consumers core analysis mpi missing)
 else()
     set(consumers core mpi compiled)
 endif()
@@ -48,10 +48,6 @@ endif()
 foreach(consumer IN LISTS consumers)
     set(from "${source_dir}/test/${mode}")
     set(program "${work_dir}/${consumer}/consumer")
-    if(consumer STREQUAL "project")
-        set(from "${source_dir}/example/project") # as it is, for others to copy
-        set(program "${work_dir}/project/my_program" "${work_dir}/columns")
-    endif()
     run("${CMAKE_COMMAND}" -S "${from}" -B "${work_dir}/${consumer}"
         -G "${generator}" "-DCMAKE_CXX_COMPILER=${compiler}" "-DCMAKE_PREFIX_PATH=${work_dir}/moved"
         -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0 # the libraries are optimised where they are tested
@@ -60,7 +56,7 @@ foreach(consumer IN LISTS consumers)
         continue()
     endif()
     run("${CMAKE_COMMAND}" --build "${work_dir}/${consumer}")
-    if(consumer MATCHES "^(mpi|project)$")
+    if(consumer STREQUAL "mpi")
         separate_arguments(mpiexec UNIX_COMMAND "${mpiexec}")
         run(${mpiexec} -n 2 ${program})
     else()
