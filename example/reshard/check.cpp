@@ -11,9 +11,9 @@
 #include "summary.hpp"
 
 #include <reshard/aoa/check.hpp>
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
-#include <reshard/storage/atomic_replace.hpp>
 
 #include <CLI/CLI.hpp>
 

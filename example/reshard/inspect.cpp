@@ -12,8 +12,8 @@
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/torch/torch_save.hpp>
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/os/file_bytes.hpp>
-#include <reshard/storage/atomic_replace.hpp>
 #include <reshard/storage/checkpoint.hpp>
 
 #include <CLI/CLI.hpp>

@@ -15,8 +15,8 @@
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_rings.hpp>
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/plan/network.hpp>
-#include <reshard/storage/atomic_replace.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/mpi/communicator.hpp>

@@ -16,7 +16,7 @@
 #include <reshard/format/layout_file.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/layout/holder.hpp>
-#include <reshard/storage/atomic_replace.hpp>
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/storage/convert.hpp>
 
 #include <CLI/CLI.hpp>

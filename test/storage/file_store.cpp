@@ -2,8 +2,8 @@
 
 #include <reshard/os/file_store.hpp>
 
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/os/file_bytes.hpp>
-#include <reshard/storage/atomic_replace.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save_async.hpp>

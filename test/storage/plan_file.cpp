@@ -7,8 +7,8 @@
 #include "support/says.hpp"
 
 #include <reshard/format/text_file.hpp>
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/plan/make_plan.hpp>
-#include <reshard/storage/atomic_replace.hpp>
 
 /// \file
 /// Plans in files, and files of other plans.

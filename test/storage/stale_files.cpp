@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/storage/stale_files.hpp>
+#include <reshard/os/atomic_replace.hpp>
 
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -222,6 +223,14 @@ private:
     std::size_t hits_ = 0;
     std::size_t misses_ = 0;
 };
+
+/// The digest as 16 hexadecimal digits: `00000000000000ff` for 255.
+inline std::string hex_text(std::uint64_t digest) {
+    std::string text(16, '0');
+    for (std::size_t i = text.size(); i-- > 0; digest >>= 4)
+        text[i] = "0123456789abcdef"[digest & 0xF];
+    return text;
+}
 
 } // namespace reshard::detail
 

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_CHUNK_DIGESTS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/core/vector.hpp>
 
 #include <cstddef>
@@ -53,9 +54,6 @@ public:
 private:
     void* state_;
 };
-
-/// The digest as 16 hexadecimal digits: `00000000000000ff` for 255.
-RESHARD_DECL std::string hex_text(std::uint64_t digest);
 
 /// The 128-bit digest of the concatenated texts, as 32 hexadecimal digits.
 RESHARD_DECL std::string long_digest_text_of(std::span<std::string_view const> texts);

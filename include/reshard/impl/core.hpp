@@ -118,6 +118,7 @@
 #include <reshard/model/impl/tied_weights.ipp>
 #include <reshard/model/impl/zero.ipp>
 #include <reshard/os/impl/arena_resource.ipp>
+#include <reshard/os/impl/atomic_replace.ipp>
 #include <reshard/os/impl/file.ipp>
 #include <reshard/os/impl/file_bytes.ipp>
 #include <reshard/os/impl/page_advice.ipp>

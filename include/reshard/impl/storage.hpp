@@ -29,7 +29,6 @@
 #include <reshard/storage/impl/save_async.ipp>
 #include <reshard/storage/impl/shared_reads.ipp>
 #include <reshard/storage/impl/shared_save.ipp>
-#include <reshard/storage/impl/stale_files.ipp>
 #include <reshard/storage/impl/stored_tensor.ipp>
 #include <reshard/storage/impl/target_files.ipp>
 #include <reshard/storage/impl/tied_config.ipp>

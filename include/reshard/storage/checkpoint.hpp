@@ -14,9 +14,9 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/mpi/mpi_group.hpp>
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/os/file_bytes.hpp>
 #include <reshard/storage/merged_directories.hpp>
-#include <reshard/storage/stale_files.hpp>
 
 #include <compare>
 #include <cstddef>

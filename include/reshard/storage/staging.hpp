@@ -6,8 +6,8 @@
 #include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/os/file_bytes.hpp>
-#include <reshard/storage/atomic_replace.hpp>
 #include <reshard/storage/replacement.hpp>
 
 #include <fcntl.h>

@@ -48,13 +48,6 @@ RESHARD_DECL std::uint64_t running_digest::take() {
     return digest;
 }
 
-RESHARD_DECL std::string hex_text(std::uint64_t digest) {
-    std::string text(16, '0');
-    for (std::size_t i = text.size(); i-- > 0; digest >>= 4)
-        text[i] = "0123456789abcdef"[digest & 0xF];
-    return text;
-}
-
 RESHARD_DECL std::string long_digest_text_of(std::span<std::string_view const> texts) {
     std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> const state(XXH3_createState(),
                                                                                 &XXH3_freeState);

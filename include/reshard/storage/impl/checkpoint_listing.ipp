@@ -8,8 +8,8 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/text_file.hpp>
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/storage/replacement.hpp>
-#include <reshard/storage/stale_files.hpp>
 
 #include <algorithm>
 #include <cstdint>

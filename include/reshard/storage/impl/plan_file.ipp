@@ -7,8 +7,8 @@
 
 #include <reshard/format/text_file.hpp>
 #include <reshard/group/bytes.hpp>
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/plan/kept_plan.hpp>
-#include <reshard/storage/atomic_replace.hpp>
 
 #include <string>
 #include <utility>

@@ -11,8 +11,8 @@
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/written_formats.hpp>
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/os/file_bytes.hpp>
-#include <reshard/storage/stale_files.hpp>
 
 #include <algorithm>
 #include <cerrno>

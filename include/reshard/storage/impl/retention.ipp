@@ -8,8 +8,7 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/text_file.hpp>
-#include <reshard/storage/atomic_replace.hpp>
-#include <reshard/storage/stale_files.hpp>
+#include <reshard/os/atomic_replace.hpp>
 
 #include <fcntl.h>
 

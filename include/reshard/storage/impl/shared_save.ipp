@@ -8,8 +8,8 @@
 #include <reshard/format/text_file.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
+#include <reshard/os/atomic_replace.hpp>
 #include <reshard/os/file_bytes.hpp>
-#include <reshard/storage/stale_files.hpp>
 
 #include <fcntl.h>
 
