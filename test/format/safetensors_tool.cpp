@@ -6,7 +6,7 @@
 //   safetensors_tool judge FILE              the verdict of the compatible mode on each of a list of files
 
 #include <reshard/format/safetensors.hpp>
-#include <reshard/format/text_file.hpp>
+#include <reshard/safetensors.hpp>
 
 #include <fstream>
 #include <iostream>
@@ -16,30 +16,14 @@ namespace {
 using namespace reshard;
 using namespace reshard::detail;
 
-safetensors_tensor tensor_of(safetensors_entry const& entry) {
-    return {entry.name, entry.dtype, index_vector(entry.shape.begin(), entry.shape.end())};
-}
-
 void rewrite(std::string const& source, std::string const& target) {
-    auto const header = read_safetensors_header(source);
-    std::vector<safetensors_tensor> tensors;
-    for (safetensors_entry const& entry : header.tensors)
-        tensors.push_back(tensor_of(entry));
-    auto const file = plan_safetensors(tensors, header.metadata, target);
-    std::string const bytes = read_text_file(source);
-    std::ofstream stream(target, std::ios::binary);
-    stream << file.header;
-    for (std::size_t const i : file.order) {
-        safetensors_entry const& entry = header.tensors[i];
-        stream << bytes.substr(header.data_offset + entry.begin, entry.end - entry.begin);
-    }
+    auto const file = safetensors::open(source);
+    safetensors::write(target, file.tensors, {.metadata = file.metadata, .replace = true});
 }
 
 std::string verdict(std::string const& path) {
     try {
-        safetensors_options options;
-        options.mode = safetensors_mode::compatible;
-        read_safetensors_header(path, options);
+        safetensors::open(path, {.compatible = true});
         return "ok";
     } catch (error const& thrown) {
         auto const fault = safetensors_fault_of(thrown);

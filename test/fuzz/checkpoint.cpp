@@ -14,6 +14,7 @@
 #include <reshard/format/safetensors.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
+#include <reshard/safetensors.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -65,11 +66,27 @@ void check_metadata(safetensors_header const& header) {
         check_shards(header);
 }
 
+/// A file that was accepted lists the tensors of its header. An error here ends the process.
+void check_listed(std::span<std::byte const> bytes, safetensors_header const& header,
+                  bool compatible) noexcept {
+    auto const file = safetensors::parse(bytes, "file", {.compatible = compatible});
+    require(file.tensors.size() == header.tensors.size() && file.metadata == header.metadata);
+    for (safetensors_entry const& entry : header.tensors) {
+        safetensors::tensor const& tensor = file.at(entry.name);
+        require(tensor.bytes.data() == bytes.data() + header.data_offset + entry.begin);
+        require(tensor.bytes.size() == entry.end - entry.begin);
+        require(std::ranges::equal(tensor.shape, entry.shape) && tensor.dtype == entry.dtype);
+    }
+}
+
 /// The bytes of a whole file.
 void read_file(std::string_view text) {
-    for (auto const mode : {safetensors_mode::compatible, safetensors_mode::strict})
-        check_metadata(parse_safetensors_header(std::as_bytes(std::span(text)), text.size(), "file",
-                                                {.mode = mode}));
+    auto const bytes = std::as_bytes(std::span(text));
+    for (auto const mode : {safetensors_mode::compatible, safetensors_mode::strict}) {
+        auto const header = parse_safetensors_header(bytes, text.size(), "file", {.mode = mode});
+        check_listed(bytes, header, mode == safetensors_mode::compatible);
+        check_metadata(header);
+    }
 }
 
 /// A byte that counts the data, in eights, and the JSON of a header, as long as it may be.

@@ -34,6 +34,7 @@
 #include <reshard/format/impl/layout_file.ipp>
 #include <reshard/format/impl/layout_rules.ipp>
 #include <reshard/format/impl/layout_table.ipp>
+#include <reshard/format/impl/mapped_safetensors.ipp>
 #include <reshard/format/impl/network_file.ipp>
 #include <reshard/format/impl/open_safetensors.ipp>
 #include <reshard/format/impl/opened_checkpoint.ipp>

@@ -83,7 +83,7 @@ RESHARD_DECL std::shared_ptr<file_store const> files_of_system();
 /// process. `input_file` avoids that.
 class mapped_input {
 public:
-    /// \throws error with errc::missing_file or errc::io; the message names the file
+    /// \throws error as `system_files::open`; the message names the file
     explicit mapped_input(std::filesystem::path const& path);
 
     std::byte const* data() const { return memory_.data(); }

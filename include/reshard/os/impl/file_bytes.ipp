@@ -113,12 +113,16 @@ system_files::list(std::filesystem::path const& directory) const {
     return paths;
 }
 
-RESHARD_DECL std::unique_ptr<file_store::file>
-system_files::open(std::filesystem::path const& path) const {
+inline input_file open_existing(std::filesystem::path const& path) {
     std::optional<input_file> opened = open_if_there(path);
     if (!opened)
         fail(errc::missing_file, path.string(), ": no such file");
-    return std::make_unique<input_file>(std::move(*opened));
+    return std::move(*opened);
+}
+
+RESHARD_DECL std::unique_ptr<file_store::file>
+system_files::open(std::filesystem::path const& path) const {
+    return std::make_unique<input_file>(open_existing(path));
 }
 
 RESHARD_DECL std::shared_ptr<file_store const> files_of_system() {
@@ -127,7 +131,7 @@ RESHARD_DECL std::shared_ptr<file_store const> files_of_system() {
 }
 
 RESHARD_DECL mapped_input::mapped_input(std::filesystem::path const& path) {
-    input_file const file(path);
+    input_file const file = open_existing(path);
     memory_ = mapping_handle(file.descriptor(), file.facts().bytes, PROT_READ, path);
 }
 
