@@ -20,9 +20,10 @@ foreach(component IN LISTS reshard_components)
         NAMESPACE reshard:: DESTINATION "${reshard_package_dir}" COMPONENT reshard_development)
 endforeach()
 
+set(reshard_fortran_dir "${CMAKE_INSTALL_DATADIR}/reshard")
 configure_package_config_file(cmake/reshard-config.cmake.in
     "${CMAKE_CURRENT_BINARY_DIR}/reshard-config.cmake"
-    INSTALL_DESTINATION "${reshard_package_dir}" NO_SET_AND_CHECK_MACRO)
+    INSTALL_DESTINATION "${reshard_package_dir}" PATH_VARS reshard_fortran_dir NO_SET_AND_CHECK_MACRO)
 # Without libraries the package is headers, and as good for any processor.
 set(arch_independent ARCH_INDEPENDENT)
 if(RESHARD_COMPILED)
@@ -47,7 +48,7 @@ function(reshard_install_pc component description requires libs)
     set(reshard_pc_requires "${requires}")
     set(reshard_pc_libs "${libs}")
     set(file "${CMAKE_CURRENT_BINARY_DIR}/reshard-${component}.pc")
-    configure_file(cmake/reshard.pc.in "${file}" @ONLY)
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/reshard.pc.in" "${file}" @ONLY)
     install(FILES "${file}" DESTINATION "${reshard_pc_dir}" COMPONENT reshard_development)
 endfunction()
 reshard_install_pc(core "layouts, programs and plans of sharded tensors" "" "")

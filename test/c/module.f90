@@ -1,0 +1,78 @@
+! Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+! The module for Fortran on two ranks: what the example does not call.
+program module_test
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: error_unit
+    use mpi_f08
+    use reshard
+    implicit none
+
+    character(len=*), parameter :: path = "c_module_saved"
+    character(kind=c_char, len=3), target :: key = "up"//c_null_char
+    character(kind=c_char, len=40), target :: text = 'up -> v, dtype="float64"'//c_null_char
+    real(c_float), target :: up = 3, read_up = 0
+    real(c_double), target :: moved = 0
+    type(reshard_shard) :: have, want
+    type(reshard_tensor) :: tensor
+    type(reshard_options) :: options
+    character(len=:), allocatable :: json
+    integer(c_int64_t) :: saved, number
+    integer :: rank
+
+    call MPI_Init()
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+    call check(c_sizeof(have) == have%struct_bytes, "the size of a shard")
+    call check(c_sizeof(tensor) == tensor%struct_bytes, "the size of a tensor")
+    call check(c_sizeof(options) == options%struct_bytes, "the size of options")
+    call check(RESHARD_DEADLINE == 20 .and. RESHARD_FLOAT4_E2M1 == 23, "the last numbers")
+    call check(index(reshard_version(), "0.") == 1, "the version")
+
+    have = scalar(RESHARD_FLOAT32, c_loc(up))
+    call check(reshard_open("no such checkpoint  ", saved) == RESHARD_MISSING_FILE, "a missing file")
+    call check(index(reshard_error_text(), "no such checkpoint:") > 0, "its sentence")
+    options%flags = RESHARD_REPLACE + RESHARD_WHOLE
+    call check(reshard_save(MPI_COMM_WORLD%MPI_VAL, [have], path, options) == RESHARD_OK, "save")
+    call check(reshard_open(path//"  ", saved) == RESHARD_OK .and. saved > 0, "open")
+    call check(reshard_tensor_count(saved, number) == RESHARD_OK .and. number == 1, "the number")
+    call check(reshard_tensor_at(saved, 0_c_int64_t, tensor) == RESHARD_OK, "the first tensor")
+    call check(tensor%key_bytes == 2 .and. tensor%ndim == 0, "what it is")
+    call check(reshard_find_tensor(saved, "up", tensor) == RESHARD_OK, "find")
+    call check(reshard_dtype_bits(tensor%dtype) == 32, "its bits")
+    call check(reshard_read(saved, scalar(RESHARD_FLOAT32, c_loc(read_up))) == RESHARD_OK, "read")
+    call check(abs(read_up - 3) < 0.5, "what was read")
+
+    want = scalar(RESHARD_FLOAT64, c_loc(moved))
+    key = "v"//c_null_char
+    options = reshard_options(program=c_loc(text))
+    call check(reshard_load(RESHARD_ALONE, saved, [want], options) == RESHARD_OK, "load alone")
+    call check(abs(moved - 3) < 0.5, "what was loaded")
+    call check(len(reshard_warning(0_c_int64_t)) == 0, "no warning")
+    have%struct_bytes = merge(64, 63, rank == 0)
+    call check(reshard_redistribute(MPI_COMM_WORLD, [have], [want]) == RESHARD_USAGE, "a mistake of rank 1")
+    call check(index(reshard_error_text(), "rank 1: have[0]") == 1, "its sentence")
+    call check(reshard_close(saved) == RESHARD_OK, "close")
+    call check(reshard_command(MPI_COMM_WORLD, [character(len=20) :: "inspect", path], json) == RESHARD_OK, "inspect")
+    call check(json(1:1) == "{" .and. index(json, '"up"') > 0, "its output")
+    call check(reshard_command(RESHARD_ALONE, [character(len=20) :: "no-such"], json) == RESHARD_USAGE, "no command")
+    call check(len(json) == 0, "no output")
+    call MPI_Finalize()
+
+contains
+
+    type(reshard_shard) function scalar(dtype, address)
+        integer(c_int32_t), intent(in) :: dtype
+        type(c_ptr), intent(in) :: address
+        scalar%key = c_loc(key)
+        scalar%dtype = dtype
+        scalar%data = address
+    end function
+
+    subroutine check(is_right, what)
+        logical, intent(in) :: is_right
+        character(len=*), intent(in) :: what
+        if (is_right) return
+        write (error_unit, "(a)") what//" is wrong: "//reshard_error_text()
+        call MPI_Abort(MPI_COMM_WORLD, 1)
+    end subroutine
+end program
