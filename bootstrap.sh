@@ -27,7 +27,7 @@ packages="g++ cmake ninja-build
     libboost1.81-dev libboost-mpi1.81-dev libboost-serialization1.81-dev libboost-test1.81-dev
     libboost-json1.81-dev openmpi-bin libopenmpi-dev libcli11-dev libssl-dev libxxhash-dev zlib1g-dev
     libeigen3-dev"
-tools="clang-16 clang-format-16 libclang-rt-16-dev lld-16 strace iproute2 lintian pkg-config
+tools="gfortran clang-16 clang-format-16 libclang-rt-16-dev lld-16 strace iproute2 lintian pkg-config
     libxtensor-dev libarmadillo-dev libdlpack-dev pybind11-dev python3-dev python3-numpy python3-mpi4py
     python3-venv libmpich-dev ccache"
 site_packages="mkdocs mkdocs-material doxygen python3"

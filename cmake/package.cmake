@@ -1,7 +1,7 @@
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 # Debian packages of what has been built: `cpack -G DEB` in the build folder makes libreshard-dev,
-# the headers and the compiled twins, and reshard, the command-line tool.
+# the headers and the compiled twins, reshard, the command-line tool, and libreshard0, the C library.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME reshard)
@@ -10,6 +10,7 @@ set(CPACK_PACKAGE_CONTACT "The developers of Reshard <reshard@example.org>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL reshard_development reshard_tool)
+set(reshard_packages "libreshard-dev reshard_development" "reshard reshard_tool")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
@@ -34,6 +35,22 @@ set(CPACK_COMPONENT_RESHARD_TOOL_DESCRIPTION
 The command-line tool of the library Reshard inspects, checks, plans and
 converts checkpoints in the safetensors format, sharded or whole, with
 programs that rename, fuse, split, transpose and cast tensors on the way.")
+if(RESHARD_BUILD_C)
+    list(APPEND CPACK_COMPONENTS_ALL reshard_c)
+    list(APPEND reshard_packages "libreshard0 reshard_c")
+    string(APPEND CPACK_DEBIAN_RESHARD_DEVELOPMENT_PACKAGE_DEPENDS ", libreshard0 (= ${PROJECT_VERSION})")
+endif()
+set(CPACK_DEBIAN_RESHARD_C_PACKAGE_NAME libreshard0)
+set(CPACK_DEBIAN_RESHARD_C_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_RESHARD_C_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_RESHARD_C_PACKAGE_CONTROL_EXTRA "${CMAKE_CURRENT_SOURCE_DIR}/packaging/debian/triggers")
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+set(CPACK_COMPONENT_RESHARD_C_DESCRIPTION
+"move the tensors of a model from one parallel layout to another (C)
+The C library of Reshard opens checkpoints, loads and saves tensors that are
+sharded over the ranks of a job, moves them over MPI, and runs the commands of
+the tool. Fortran, Rust, Julia and other languages call it.")
 
 # What Debian asks of every package; part of no other installation.
 configure_file(packaging/debian/changelog.in "${CMAKE_CURRENT_BINARY_DIR}/package/changelog" @ONLY)
@@ -46,7 +63,7 @@ if(gzip)
         endif()
         execute_process(COMMAND "${gzip}" -9nf "${file}" COMMAND_ERROR_IS_FATAL ANY)
     endforeach()
-    foreach(package "libreshard-dev reshard_development" "reshard reshard_tool")
+    foreach(package IN LISTS reshard_packages)
         separate_arguments(package UNIX_COMMAND "${package}")
         list(POP_FRONT package name)
         install(FILES "${CMAKE_CURRENT_BINARY_DIR}/package/changelog.gz"
