@@ -12,8 +12,8 @@ A block of code that is quoted stands below a marker that names a file and a par
 
     <!-- from: example/07_framework_tensor_mpi.cpp [traits] -->
 
-and is what stands in that file between the lines `// [traits]` and `// [/traits]` (`#` in scripts), or
-all of it where no part is named.
+and is what stands in that file between the lines `// [traits]` and `// [/traits]` (`#` in scripts, `!` in
+Fortran), or all of it where no part is named.
 """
 
 import html.parser
@@ -48,12 +48,12 @@ def part_of(text, part, where):
     if part is None:
         return text.rstrip("\n").split("\n")
     lines = text.split("\n")
-    marks = [[i for i, line in enumerate(lines) if re.fullmatch(rf"\s*(//|#) \[{end}{part}\]", line)]
+    marks = [[i for i, line in enumerate(lines) if re.fullmatch(rf"\s*(//|#|!) \[{end}{part}\]", line)]
              for end in ("", "/")]
     if len(marks[0]) != 1 or len(marks[1]) != 1 or marks[0] > marks[1]:
         raise ValueError(f"{where} has no part [{part}], or has it more than once")
     inside = lines[marks[0][0] + 1:marks[1][0]]
-    kept = [line for line in inside if not re.fullmatch(r"\s*(//|#) \[/?[\w-]+\]", line)]
+    kept = [line for line in inside if not re.fullmatch(r"\s*(//|#|!) \[/?[\w-]+\]", line)]
     return textwrap.dedent("\n".join(kept)).split("\n")
 
 
