@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 from . import _page, _tensors
 from ._error import Error
 from ._reshard import Files, load as _load, save as _save
-from ._tensors import Mistake, Shard, Tensors
+from ._tensors import Mistake, Program, Shard, Tensors
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -37,8 +37,9 @@ class Tensor:
     `unread` says why a tensor cannot be read; it is empty if it can.
     """
 
-    def __init__(self, files: Files, listed: tuple[str, str, list[int], str], framework: Framework, mapped: bool) -> None:
-        self._files, self._framework, self._mapped = files, framework, mapped
+    def __init__(self, files: Files, listed: tuple[str, str, list[int], str], framework: Framework, program: _Program,
+                 mapped: bool) -> None:
+        self._files, self._framework, self._program, self._mapped = files, framework, program, mapped
         self.key, self.dtype, shape, self.unread = listed
         self.shape = tuple(shape)
 
@@ -64,13 +65,14 @@ class Tensor:
             made, elements = _empty(self._framework, self.key, self.dtype, extent)
         except Mistake as problem:
             raise _error(problem) from None
-        _load(None, self._files, [(self.key, self.shape, offset, elements)], _BY_NAME, ("", ""))
+        _load(None, self._files, [(self.key, self.shape, offset, elements)], self._program, ("", ""))
         return _finished(self._framework, made.reshape(kept))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
             raise ValueError("the elements of a tensor in files are copied")
-        array = Tensor(self._files, (self.key, self.dtype, list(self.shape), self.unread), "numpy", False)[...]
+        listed = self.key, self.dtype, list(self.shape), self.unread
+        array = Tensor(self._files, listed, "numpy", self._program, False)[...]
         return array if dtype is None else array.astype(dtype)
 
     def __repr__(self) -> str:
@@ -78,19 +80,23 @@ class Tensor:
 
 
 class Checkpoint(Mapping[str, Tensor]):
-    """The tensors of a checkpoint by their keys, of which nothing is read yet. `open` makes it; a notebook shows a page
-    of its contents."""
+    """The tensors of a checkpoint by their keys, or those that a program makes of it, of which nothing is read yet. `open`
+    makes it; a notebook shows a page of the checkpoint's contents."""
 
-    def __init__(self, path: Path, framework: Framework = "numpy", mapped: bool = False) -> None:
+    def __init__(self, path: Path, framework: Framework = "numpy", program: Program = "", file: str = "program",
+                 mapped: bool = False) -> None:
         try:
             _check_framework(framework)
-            if mapped and framework != "numpy":
-                raise Mistake("mapped=True gives arrays of NumPy, which are read-only; say framework=\"numpy\"")
+            if mapped and (framework != "numpy" or program):
+                raise Mistake("mapped=True gives read-only arrays of NumPy, and has no program")
             self.path: str = _tensors.path_of(path)
-        except (Mistake, UnicodeError) as problem:
+            text = _tensors.program_of(program, file, False)
+        except (Mistake, UnicodeError, OSError) as problem:
             raise _error(problem) from None
         self._files = Files(self.path, bool(mapped))
-        self._tensors = {listed[0]: Tensor(self._files, listed, framework, mapped) for listed in self._files.tensors()}
+        with _tensors.hint_of_path(text):
+            listed = self._files.results(text) if text[0] else self._files.tensors()
+        self._tensors = {one[0]: Tensor(self._files, one, framework, text, mapped) for one in listed}
 
     def __getitem__(self, key: str) -> Tensor:
         return self._tensors[key]
@@ -108,10 +114,12 @@ class Checkpoint(Mapping[str, Tensor]):
         return _page.page_of(["inspect", "--json", self.path])
 
 
-def open(path: Path, framework: Framework = "numpy", *, mapped: bool = False) -> Checkpoint:
+def open(path: Path, framework: Framework = "numpy", *, program: Program = "", file: str = "program",
+         mapped: bool = False) -> Checkpoint:
     """A checkpoint in any format, as a dictionary of `Tensor`s. Reads no elements.
 
-    Tensors are arrays of NumPy, or with `framework` those of "torch" or "jax". With `mapped=True` they are read-only
+    Tensors are arrays of NumPy, or with `framework` those of "torch" or "jax". With `program`, as `redistribute` has it,
+    they are its results, which are made of the elements that a read needs. With `mapped=True` they are read-only
     arrays of NumPy over the mapped files, where a file has a tensor row by row: pages are read when they are used, and no
     digests are compared. The files must not become shorter while such arrays are in use.
 
@@ -124,11 +132,13 @@ def open(path: Path, framework: Framework = "numpy", *, mapped: bool = False) ->
     <reshard.Tensor 'w': float64 [3, 2]>
     >>> model["w"][1:, 0]
     array([2., 4.])
+    >>> reshard.open("model", program="w^T -> t")["t"][1]
+    array([1., 3., 5.])
     """
-    return Checkpoint(path, framework, mapped)
+    return Checkpoint(path, framework, program, file, mapped)
 
 
-def load(path: Path, wanted: Tensors | None = None, program: Path | None = "", file: str = "program", *,
+def load(path: Path, wanted: Tensors | None = None, program: Program = "", file: str = "program", *,
          layout: Path | Mapping[str, Any] | None = None, rank: int | None = None, comm: MPI.Comm | None = None,
          framework: Framework = "numpy", strict_warnings: bool = False) -> dict[str, Any]:
     """Reads tensors of a checkpoint, and returns them as a dictionary.
@@ -176,7 +186,7 @@ def load(path: Path, wanted: Tensors | None = None, program: Path | None = "", f
     return {key: value() for key, value in found.items()}
 
 
-def save(path: Path, tensors: Tensors, program: Path | None = "", file: str = "program", *, comm: MPI.Comm | None = None,
+def save(path: Path, tensors: Tensors, program: Program = "", file: str = "program", *, comm: MPI.Comm | None = None,
          whole: bool = False, force: bool = False, strict_warnings: bool = False) -> None:
     """Writes tensors as a checkpoint at `path`: arrays, DTensors, or each rank's `Shard`s of them.
 
