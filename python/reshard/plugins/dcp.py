@@ -1,0 +1,105 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+"""Checkpoints of any format in torch.distributed.checkpoint:
+
+    dcp.load(state_dict, storage_reader=reshard.plugins.dcp.Reader("model.gguf", program))
+    dcp.save(state_dict, storage_writer=reshard.plugins.dcp.Writer("saved", comm=MPI.COMM_WORLD))
+"""
+
+import os
+
+import torch
+from torch.distributed.checkpoint import Metadata, StorageReader, StorageWriter
+from torch.distributed.checkpoint.metadata import ChunkStorageMetadata, TensorProperties, TensorStorageMetadata
+from torch.distributed.checkpoint.storage import WriteResult
+from torch.distributed.tensor import DTensor
+
+import reshard
+from . import fill, results, shards_of
+
+
+def _done(result):
+    future = torch.futures.Future()
+    future.set_result(result)
+    return future
+
+
+class Reader(StorageReader):
+    """Reads what a program makes of a checkpoint; each process reads the boxes that its plan wants."""
+
+    def __init__(self, path, program=""):
+        self.path, self.program = path, program
+
+    def reset(self, checkpoint_id=None):
+        self.path = self.path if checkpoint_id is None else checkpoint_id
+
+    def read_metadata(self):
+        def whole(shape, dtype):
+            chunk = ChunkStorageMetadata(torch.Size([0] * len(shape)), torch.Size(shape))
+            return TensorStorageMetadata(TensorProperties(dtype), torch.Size(shape), [chunk])
+
+        return Metadata({key: whole(*one) for key, one in results(self.path, self.program).items()})
+
+    def set_up_storage_reader(self, metadata, is_coordinator):
+        self.metadata = metadata.state_dict_metadata
+
+    def prepare_local_plan(self, plan):
+        return plan
+
+    def prepare_global_plan(self, plans):
+        return plans
+
+    def read_data(self, plan, planner):
+        tensors, shards = [planner.resolve_tensor(item).detach() for item in plan.items], {}
+        for item, tensor in zip(plan.items, tensors):
+            key = item.storage_index.fqn
+            whole = getattr(planner, "state_dict", {}).get(item.dest_index.fqn)
+            if isinstance(whole, DTensor):  # the plan takes a strided shard for one box
+                shards[key] = shards_of(key, whole)
+            else:
+                shards.setdefault(key, []).append(reshard.Shard(tensor, self.metadata[key].size, item.storage_offsets))
+        fill(self.path, shards, self.program)
+        for item, tensor in zip(plan.items, tensors):
+            planner.commit_tensor(item, tensor)
+        return _done(None)
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id):
+        return os.path.exists(checkpoint_id)
+
+
+class Writer(StorageWriter):
+    """Writes a checkpoint by `reshard.save`, which takes the options. Several processes need `comm=`."""
+
+    def __init__(self, path, **options):
+        self.path, self.options = path, options
+
+    def reset(self, checkpoint_id=None):
+        self.path = self.path if checkpoint_id is None else checkpoint_id
+
+    def set_up_storage_writer(self, is_coordinator, *args, **kwargs):
+        pass
+
+    def prepare_local_plan(self, plan):
+        return plan
+
+    def prepare_global_plan(self, plans):
+        if len(plans) > 1 and self.options.get("comm") is None:
+            raise ValueError(f"{len(plans)} processes write {self.path!r}; give Writer(..., comm=) their communicator of mpi4py")
+        return plans
+
+    def write_data(self, plan, planner):
+        shards = {}
+        for item in plan.items:
+            data, of = planner.resolve_data(item), item.tensor_data
+            shard = reshard.Shard(data.detach().cpu(), of.size, of.chunk.offsets) if of else data  # `save` refuses objects
+            shards.setdefault(item.index.fqn, []).append(shard)
+        reshard.save(self.path, shards, **self.options)
+        return _done([WriteResult(item.index, 0, None) for item in plan.items])
+
+    def finish(self, metadata, results):
+        pass
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id):
+        return True

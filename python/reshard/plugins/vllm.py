@@ -1,0 +1,53 @@
+# Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+"""Checkpoints of any format in vLLM, which calls them the load format "reshard":
+
+    vllm serve folder_with_config --load-format reshard --model-loader-extra-config '{"path": "model.gguf"}'
+"""
+
+import dataclasses
+import pathlib
+import time
+
+import torch
+from vllm.model_executor.model_loader import DefaultModelLoader, register_model_loader
+
+import reshard
+from . import results
+
+
+def weights(path, program="", batch_bytes=2**30):
+    """Names and whole tensors of what a program makes of a checkpoint, as `load_weights` of vLLM's models takes them. About
+    `batch_bytes` are read at once."""
+    batch = {}
+    for name, (shape, dtype) in results(path, program).items():
+        if dtype is None:
+            raise ValueError(f"{name!r} has a data type that PyTorch does not have; convert the checkpoint with --program @dequantize")
+        batch[name] = torch.empty(shape, dtype=dtype)
+        if sum(tensor.nbytes for tensor in batch.values()) >= batch_bytes:
+            yield from reshard.load(path, batch, program).items()
+            batch = {}
+    yield from reshard.load(path, batch, program).items()
+
+
+@register_model_loader("reshard")
+class Loader(DefaultModelLoader):
+    """Loads `path` of `model_loader_extra_config`, or the folder of the model, by the text `program` or the file
+    `program_file`. vLLM refuses a model with parameters that this leaves empty."""
+
+    def __init__(self, load_config):
+        self.given = dict(load_config.model_loader_extra_config)
+        if "program_file" in self.given:
+            self.given["program"] = pathlib.Path(self.given.pop("program_file"))
+        super().__init__(dataclasses.replace(load_config, model_loader_extra_config={}))
+
+    def download_model(self, model_config):
+        pass  # it is a local file or directory
+
+    def get_all_weights(self, model_config, model):
+        self.counter_before_loading_weights = time.perf_counter()
+        return weights(**{"path": model_config.model} | self.given)
+
+
+def register():
+    """vLLM calls this in each of its processes: the entry point "vllm.general_plugins"."""
