@@ -6,8 +6,6 @@
     dcp.save(state_dict, storage_writer=reshard.plugins.dcp.Writer("saved", comm=MPI.COMM_WORLD))
 """
 
-import os
-
 import torch
 from torch.distributed.checkpoint import Metadata, StorageReader, StorageWriter
 from torch.distributed.checkpoint.metadata import ChunkStorageMetadata, TensorProperties, TensorStorageMetadata
@@ -18,20 +16,34 @@ import reshard
 from . import fill, results, shards_of
 
 
+class _Checkpoint:
+    """A checkpoint and a program, under which plans stay as they are."""
+
+    def __init__(self, path, program="", **options):
+        self.path, self.program, self.options = path, program, options
+
+    def reset(self, checkpoint_id=None):
+        self.path = self.path if checkpoint_id is None else checkpoint_id
+
+    def prepare_local_plan(self, plan):
+        return plan
+
+    def prepare_global_plan(self, plans):
+        return plans
+
+    @classmethod
+    def validate_checkpoint_id(cls, checkpoint_id):
+        return True
+
+
 def _done(result):
     future = torch.futures.Future()
     future.set_result(result)
     return future
 
 
-class Reader(StorageReader):
-    """Reads what a program makes of a checkpoint; each process reads the boxes that its plan wants."""
-
-    def __init__(self, path, program=""):
-        self.path, self.program = path, program
-
-    def reset(self, checkpoint_id=None):
-        self.path = self.path if checkpoint_id is None else checkpoint_id
+class Reader(_Checkpoint, StorageReader):
+    """Reads what a program makes of a checkpoint; each process reads its own boxes."""
 
     def read_metadata(self):
         def whole(shape, dtype):
@@ -42,12 +54,6 @@ class Reader(StorageReader):
 
     def set_up_storage_reader(self, metadata, is_coordinator):
         self.metadata = metadata.state_dict_metadata
-
-    def prepare_local_plan(self, plan):
-        return plan
-
-    def prepare_global_plan(self, plans):
-        return plans
 
     def read_data(self, plan, planner):
         tensors, shards = [planner.resolve_tensor(item).detach() for item in plan.items], {}
@@ -63,25 +69,12 @@ class Reader(StorageReader):
             planner.commit_tensor(item, tensor)
         return _done(None)
 
-    @classmethod
-    def validate_checkpoint_id(cls, checkpoint_id):
-        return os.path.exists(checkpoint_id)
 
-
-class Writer(StorageWriter):
-    """Writes a checkpoint by `reshard.save`, which takes the options. Several processes need `comm=`."""
-
-    def __init__(self, path, **options):
-        self.path, self.options = path, options
-
-    def reset(self, checkpoint_id=None):
-        self.path = self.path if checkpoint_id is None else checkpoint_id
+class Writer(_Checkpoint, StorageWriter):
+    """Writes a checkpoint by `reshard.save`, with its options. Several processes need `comm=`."""
 
     def set_up_storage_writer(self, is_coordinator, *args, **kwargs):
         pass
-
-    def prepare_local_plan(self, plan):
-        return plan
 
     def prepare_global_plan(self, plans):
         if len(plans) > 1 and self.options.get("comm") is None:
@@ -94,12 +87,8 @@ class Writer(StorageWriter):
             data, of = planner.resolve_data(item), item.tensor_data
             shard = reshard.Shard(data.detach().cpu(), of.size, of.chunk.offsets) if of else data  # `save` refuses objects
             shards.setdefault(item.index.fqn, []).append(shard)
-        reshard.save(self.path, shards, **self.options)
+        reshard.save(self.path, shards, self.program, **self.options)
         return _done([WriteResult(item.index, 0, None) for item in plan.items])
 
     def finish(self, metadata, results):
         pass
-
-    @classmethod
-    def validate_checkpoint_id(cls, checkpoint_id):
-        return True
