@@ -100,15 +100,31 @@ def dcp(folder):
     equal("layer.b", found["layer.b"], numbers(9, 4))
     refused(["'step'"], lambda: save({"step": 3}, storage_writer=Writer(f"{folder}/objects")))
     refused(["already exists"], lambda: save({"w": numbers(0, 3)}, storage_writer=Writer(f"{folder}/saved")))
+    in_memory_of_others(f"{folder}/model")
     state = {"both": torch.zeros(14, 4)}
     torch.distributed.checkpoint.load(state, storage_reader=Reader(f"{folder}/model", FUSE))
     equal("both, in one process", state["both"], torch.cat([numbers(0, 7, 4), numbers(100, 7, 4)]))
 
 
+def in_memory_of_others(model):
+    """A stand-in for a tensor on a GPU, which says that it is elsewhere; and a tensor without memory."""
+    import torch
+    from reshard.plugins import fill
+
+    class Elsewhere(torch.Tensor):
+        is_cpu = False
+
+    tensor = torch.zeros(7, 4).as_subclass(Elsewhere)
+    fill(model, {"rows": [reshard.Shard(tensor)]})
+    equal("elsewhere", tensor.as_subclass(torch.Tensor), source()["rows"])
+    refused(["'rows'", "'meta'"], lambda: fill(model, {"rows": [reshard.Shard(torch.empty(7, 4, device="meta"))]}))
+
+
 def boxes_of_3(rank, model):
     import torch
     from torch.distributed.checkpoint import load, save
-    from torch.distributed.tensor import Replicate, Shard, distribute_tensor, init_device_mesh
+    from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, init_device_mesh
+    from reshard.plugins import shards_of
     from reshard.plugins.dcp import Reader, Writer
 
     mesh, wanted = init_device_mesh("cpu", (3,)), source()
@@ -143,6 +159,7 @@ def boxes_of_3(rank, model):
         (["expected '->'"], "w", torch.zeros(2), "rows = w"),
     ]:
         refused(words, lambda: load({key: tensor}, storage_reader=Reader(model, program)))
+    refused(["'rows' is a partial sum"], lambda: shards_of("rows", DTensor.from_local(torch.zeros(7, 4), mesh, [Partial()])))
     refused(["no_such"], lambda: load({"few" if rank else "no_such": torch.zeros(2)}, storage_reader=Reader(model)))
     refused(["comm="], lambda: save({"w": torch.zeros(2)}, storage_writer=Writer(f"{model}-saved")))
     assert not os.path.exists(f"{model}-saved")
