@@ -124,7 +124,7 @@ def boxes_of_3(rank, model):
     import torch
     from torch.distributed.checkpoint import load, save
     from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, init_device_mesh
-    from reshard.plugins import shards_of
+    from reshard.plugins import fill
     from reshard.plugins.dcp import Reader, Writer
 
     mesh, wanted = init_device_mesh("cpu", (3,)), source()
@@ -159,7 +159,8 @@ def boxes_of_3(rank, model):
         (["expected '->'"], "w", torch.zeros(2), "rows = w"),
     ]:
         refused(words, lambda: load({key: tensor}, storage_reader=Reader(model, program)))
-    refused(["'rows' is a partial sum"], lambda: shards_of("rows", DTensor.from_local(torch.zeros(7, 4), mesh, [Partial()])))
+    terms = DTensor.from_local(torch.zeros(7, 4), mesh, [Partial()])
+    refused(["'rows'", "Partial"], lambda: fill(model, {"rows": terms}))
     refused(["no_such"], lambda: load({"few" if rank else "no_such": torch.zeros(2)}, storage_reader=Reader(model)))
     refused(["comm="], lambda: save({"w": torch.zeros(2)}, storage_writer=Writer(f"{model}-saved")))
     assert not os.path.exists(f"{model}-saved")
@@ -313,14 +314,14 @@ def tensor_parallel(rank, folder):
     import torch
     from torch.distributed.tensor import DTensor
     from transformers import AutoModelForCausalLM
-    from reshard.plugins import shards_of
+    from reshard.layouts import boxes_of
     from reshard.plugins.transformers import load
 
     for path, of, program in [("llama", "llama.gguf", OF_GGUF), ("moe", "moe", None)]:
         model = AutoModelForCausalLM.from_pretrained(f"{folder}/{path}", tp_plan="auto")
         wanted = {name: getattr(one, "_local_tensor", one).clone() for name, one in model.named_parameters()}
         cut = [one for one in model.parameters() if isinstance(one, DTensor)]
-        assert cut and (path == "llama" or any(len(shards_of("", one)) > 1 for one in cut))
+        assert cut and (path == "llama" or any(len(boxes_of(one)) > 1 for one in cut))
         with torch.no_grad():
             for one in model.parameters():
                 one.fill_(-1)
@@ -338,8 +339,8 @@ def vllm(folder):
 
     write_llama(folder)
     wanted = reshard.load(f"{folder}/llama", framework="torch")
-    for batch_bytes in (1, 10_000, 2**30):
-        found = list(weights(f"{folder}/llama.gguf", OF_GGUF, batch_bytes))
+    for batch in (1, 10_000, 2**28):
+        found = list(weights(f"{folder}/llama.gguf", OF_GGUF, batch))
         assert sorted(name for name, _ in found) == sorted(wanted), found
         for name, tensor in found:
             equal(name, tensor, wanted[name])

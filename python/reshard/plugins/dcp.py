@@ -13,7 +13,7 @@ from torch.distributed.checkpoint.storage import WriteResult
 from torch.distributed.tensor import DTensor
 
 import reshard
-from . import fill, results, shards_of
+from . import fill, results
 
 
 class _Checkpoint:
@@ -61,7 +61,7 @@ class Reader(_Checkpoint, StorageReader):
             key = item.storage_index.fqn
             whole = getattr(planner, "state_dict", {}).get(item.dest_index.fqn)
             if isinstance(whole, DTensor):  # the plan takes a strided shard for one box
-                shards[key] = shards_of(key, whole)
+                shards[key] = whole
             else:
                 shards.setdefault(key, []).append(reshard.Shard(tensor, self.metadata[key].size, item.storage_offsets))
         fill(self.path, shards, self.program)

@@ -14,7 +14,7 @@ import torch
 
 import reshard
 from reshard import mappings
-from . import fill, shards_of
+from . import fill
 
 
 def load(model, path, program=None, device="cpu"):
@@ -36,7 +36,7 @@ def load(model, path, program=None, device="cpu"):
         with contextlib.suppress(mappings.Refusal):  # then the names stay, and missing ones are errors
             program = mappings.program_of(os.fspath(path))
     with torch.no_grad():
-        fill(path, {key: shards_of(key, tensor) for key, tensor in wanted.items()}, program)
+        fill(path, wanted, program)
     for tensor in wanted.values():
         tensor._is_hf_initialized = True
     model.initialize_weights()  # buffers that no checkpoint has

@@ -6,28 +6,27 @@
 """
 
 import dataclasses
+import math
 import pathlib
 import time
 
-import torch
 from vllm.model_executor.model_loader import DefaultModelLoader, register_model_loader
 
 import reshard
 from . import results
 
 
-def weights(path, program="", batch_bytes=2**30):
+def weights(path, program="", batch=2**28):
     """Names and whole tensors of what a program makes of a checkpoint, as `load_weights` of vLLM's models takes them. About
-    `batch_bytes` are read at once."""
-    batch = {}
-    for name, (shape, dtype) in results(path, program).items():
-        if dtype is None:
-            raise ValueError(f"{name!r} has a data type that PyTorch does not have; convert the checkpoint with --program @dequantize")
-        batch[name] = torch.empty(shape, dtype=dtype)
-        if sum(tensor.nbytes for tensor in batch.values()) >= batch_bytes:
-            yield from reshard.load(path, batch, program).items()
-            batch = {}
-    yield from reshard.load(path, batch, program).items()
+    `batch` elements are read at once."""
+    names, elements = [], 0
+    for name, (shape, _) in results(path, program).items():
+        names.append(name)
+        elements += math.prod(shape)
+        if elements >= batch:
+            yield from reshard.load(path, dict.fromkeys(names, ...), program, framework="torch").items()
+            names, elements = [], 0
+    yield from reshard.load(path, dict.fromkeys(names, ...), program, framework="torch").items()
 
 
 @register_model_loader("reshard")
