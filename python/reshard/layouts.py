@@ -263,7 +263,7 @@ def from_megatron(parallel_state: ParallelState, layers: int, *, placements: Map
             "tp": parallel_state.get_tensor_model_parallel_world_size()}
     stages = axes["pp"]
     cuts = {pattern: {"tp": axis} for pattern, axis in _MEGATRON.items()} if placements is None else placements
-    layout = from_mesh({name: extent for name, extent in axes.items() if extent > 1 or name == "tp"}, cuts)
+    layout = from_mesh({name: extent for name, extent in axes.items() if extent > 1 or name == "tp"}, {**cuts, "**": {}})
     if stages > 1:
         if layers % stages:
             raise Error(f"{layers} layers cannot be shared evenly by {stages} stages")

@@ -182,6 +182,38 @@ def plans_of_transformers(directory):
         assert cut, kind
 
 
+def megatron(directory):
+    """What each rank has of a GPTModel's tensors, by the numbers of Megatron-Core's parallel state."""
+    import torch
+    from megatron.core import parallel_state
+
+    attention = "decoder.layers.{}.self_attention."
+    whole = {"embedding.word_embeddings.weight": torch.arange(24.0).reshape(12, 2), "decoder.final_layernorm.weight": torch.arange(2.0)}
+    for layer in range(2 * ranks):
+        whole[attention.format(layer) + "linear_qkv.weight"] = torch.arange(48.0).reshape(24, 2) + layer
+        whole[attention.format(layer) + "linear_proj.weight"] = torch.arange(48.0).reshape(4, 12) + layer
+    path = os.path.join(directory, "megatron")
+    if rank == 0:
+        reshard.save(path, whole)
+    comm.barrier()
+    for tp, pp in ((ranks, 1), (1, ranks), (1, 1)):
+        parallel_state.initialize_model_parallel(tp, pp)
+        layout = reshard.layouts.from_megatron(parallel_state, layers=2 * ranks)
+        found = reshard.load(path, layout=layout, comm=comm, framework="torch")
+        part, stage = parallel_state.get_tensor_model_parallel_rank(), parallel_state.get_pipeline_model_parallel_rank()
+        expected = {}
+        for layer in range(2 * ranks // pp * stage, 2 * ranks // pp * (stage + 1)):
+            for name, axis in (("linear_qkv.weight", 0), ("linear_proj.weight", 1)):
+                key = attention.format(layer) + name
+                expected[key] = whole[key].chunk(tp, axis)[part]
+        if stage == 0:
+            expected["embedding.word_embeddings.weight"] = whole["embedding.word_embeddings.weight"].chunk(tp, 0)[part]
+        if stage == pp - 1:
+            expected["decoder.final_layernorm.weight"] = whole["decoder.final_layernorm.weight"]
+        assert found.keys() == expected.keys() and all(found[key].equal(expected[key]) for key in expected), (tp, pp, found.keys())
+        parallel_state.destroy_model_parallel()
+
+
 directory = comm.bcast(tempfile.mkdtemp() if rank == 0 else None)
 model = os.path.join(directory, "model")
 wanted = {"w": numpy.arange(6, dtype="float32").reshape(2, 3), "long": numpy.array([2**40, -1]), "one": numpy.float32(3)}
@@ -195,6 +227,8 @@ if has("torch"):
     fsdp(directory)
     if has("transformers"):
         plans_of_transformers(directory)
+    if has("megatron"):
+        megatron(directory)
 if has("jax"):
     import ml_dtypes
 
