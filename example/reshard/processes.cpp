@@ -9,14 +9,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <utility>
 
 namespace tool {
 
 struct processes::started_mpi {
-    boost::mpi::environment environment; ///< does not start or end MPI if the caller has started it
+    /// Null if the caller has started MPI: it sets the error handler of all processes.
+    std::unique_ptr<boost::mpi::environment> environment;
     reshard::mpi_group world;
-
-    explicit started_mpi(auto const& group) : world(group) {}
 };
 
 bool is_launched() {
@@ -26,12 +26,13 @@ bool is_launched() {
 }
 
 processes::processes() {
-    if (is_launched())
-        mpi_ = std::make_unique<started_mpi>(boost::mpi::communicator());
+    if (!is_launched())
+        return;
+    auto environment = std::make_unique<boost::mpi::environment>();
+    mpi_.reset(new started_mpi{std::move(environment), boost::mpi::communicator()});
 }
 
-processes::processes(reshard::mpi_group const& world)
-    : mpi_(std::make_unique<started_mpi>(world)) {}
+processes::processes(reshard::mpi_group const& world) : mpi_(new started_mpi{nullptr, world}) {}
 
 processes::processes(reshard::solo) {}
 
