@@ -342,8 +342,10 @@ void save_shards(given_communicator const& communicator, reshard_shard const* sh
         chosen.writing.replace = options.flags & RESHARD_REPLACE;
         chosen.program = program_of(options);
     });
-    tool::run_agreed(communicator, mistake,
-                     [&](auto const& world) { save(world, have, target, chosen); });
+    tool::run_agreed(communicator, mistake, [&](auto const& world) {
+        for (std::string const& note : save(world, have, target, chosen).notes)
+            last.warnings.push_back("note: " + note);
+    });
 }
 
 /// An array of shards of the caller.
@@ -438,7 +440,9 @@ char const* reshard_warning(std::int64_t index) {
 reshard_status reshard_open(char const* path, reshard_checkpoint* number) {
     return guarded([&] {
         argument(number, "checkpoint") = 0;
-        *number = opened().add(std::make_shared<checkpoint const>(text_of(path, "path")));
+        auto files = std::make_shared<checkpoint const>(text_of(path, "path"));
+        last.warnings = files->metadata().warnings;
+        *number = opened().add(std::move(files));
     });
 }
 

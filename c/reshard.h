@@ -160,7 +160,7 @@ RESHARD_API int32_t reshard_dtype_bits(reshard_dtype dtype);
 RESHARD_API char const* reshard_error_text(void);
 
 /// Returns the `index`-th warning of this thread's last call that returned a status; null if there
-/// are no more. It is valid until the next call. A note of a command begins with "note: ".
+/// are no more. It is valid until the next call. A note begins with "note: ".
 RESHARD_API char const* reshard_warning(int64_t index);
 
 /// Opens a checkpoint in any format, on this rank. `*checkpoint` is 0 after an error, and may be

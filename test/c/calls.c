@@ -77,7 +77,7 @@ static reshard_shard matrix(char const* key, float* data, int64_t const* shape) 
     return shard;
 }
 
-static void names(void) {
+static void names_of_statuses(void) {
     static char const* const statuses[] = {"ok",
                                            "syntax",
                                            "unknown_key",
@@ -99,6 +99,12 @@ static void names(void) {
                                            "already_exists",
                                            "io",
                                            "deadline"};
+    for (int32_t i = 0; i <= 20; ++i)
+        CHECK(strcmp(reshard_status_name(i), statuses[i]) == 0);
+    CHECK(!reshard_status_name(-1) && !reshard_status_name(21));
+}
+
+static void names_of_data_types(void) {
     static const struct {
         char const* name;
         int32_t bits;
@@ -125,14 +131,10 @@ static void names(void) {
                  {"float6_e2m3", 6},
                  {"float6_e3m2", 6},
                  {"float4_e2m1", 4}};
-    CHECK(strcmp(reshard_version(), RESHARD_TEST_VERSION) == 0);
-    for (int32_t i = 0; i <= 20; ++i)
-        CHECK(strcmp(reshard_status_name(i), statuses[i]) == 0);
     for (int32_t i = 1; i <= 23; ++i) {
         CHECK(strcmp(reshard_dtype_name(i), types[i - 1].name) == 0);
         CHECK(reshard_dtype_bits(i) == types[i - 1].bits);
     }
-    CHECK(!reshard_status_name(-1) && !reshard_status_name(21));
     CHECK(!reshard_dtype_name(0) && !reshard_dtype_name(24) && reshard_dtype_bits(-1) == 0);
 }
 
@@ -524,6 +526,9 @@ static void commands(void) {
     CHECK(strstr(json, "\"bytes\":104") != NULL);
     reshard_free(json);
     reshard_free(NULL);
+    MPI_Errhandler handler;
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+    CHECK(handler == MPI_ERRORS_ARE_FATAL); // commands leave it as it is
 }
 
 static void refused_commands(void) {
@@ -596,7 +601,9 @@ static void make_directory(void) {
 int main(int argc, char** argv) {
     CHECK(argc == 2);
     snprintf(directory, sizeof directory, "%s", argv[1]);
-    names();
+    CHECK(strcmp(reshard_version(), RESHARD_TEST_VERSION) == 0);
+    names_of_statuses();
+    names_of_data_types();
     without_mpi("not initialized");
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -606,6 +613,7 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     reshard_checkpoint model = 0;
     CHECK_OK(reshard_open(in_directory("model"), &model));
+    CHECK(strstr(reshard_warning(0), "'empty' has no elements") && !reshard_warning(1));
     listed(model);
     boxes(model);
     refused_boxes(model);
