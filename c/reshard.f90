@@ -11,7 +11,7 @@ module reshard
     private
 
     public :: reshard_shard, reshard_tensor, reshard_options
-    public :: reshard_version, reshard_error_text, reshard_warning
+    public :: reshard_version, reshard_error_text, reshard_warning, reshard_status_name, reshard_dtype_name
     public :: reshard_open, reshard_close, reshard_tensor_count, reshard_tensor_at, reshard_find_tensor, reshard_read
     public :: reshard_load, reshard_save, reshard_redistribute, reshard_command, reshard_dtype_bits
 
@@ -130,6 +130,16 @@ module reshard
             import :: c_ptr
         end function
 
+        type(c_ptr) function c_status_name(status) bind(c, name="reshard_status_name")
+            import :: c_int32_t, c_ptr
+            integer(c_int32_t), value :: status
+        end function
+
+        type(c_ptr) function c_dtype_name(dtype) bind(c, name="reshard_dtype_name")
+            import :: c_int32_t, c_ptr
+            integer(c_int32_t), value :: dtype
+        end function
+
         type(c_ptr) function c_error_text() bind(c, name="reshard_error_text")
             import :: c_ptr
         end function
@@ -202,6 +212,20 @@ contains
     function reshard_version() result(text)
         character(len=:), allocatable :: text
         text = text_at(c_version())
+    end function
+
+    !> Such as "unknown_key"; empty for a number that is no status.
+    function reshard_status_name(status) result(text)
+        integer(c_int32_t), intent(in) :: status
+        character(len=:), allocatable :: text
+        text = text_at(c_status_name(status))
+    end function
+
+    !> Such as "bfloat16"; empty for a number that is no data type.
+    function reshard_dtype_name(dtype) result(text)
+        integer(c_int32_t), intent(in) :: dtype
+        character(len=:), allocatable :: text
+        text = text_at(c_dtype_name(dtype))
     end function
 
     !> The sentence of the error of the last call; empty after a success.

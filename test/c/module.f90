@@ -27,6 +27,9 @@ program module_test
     call check(c_sizeof(options) == options%struct_bytes, "the size of options")
     call check(RESHARD_DEADLINE == 20 .and. RESHARD_FLOAT4_E2M1 == 23, "the last numbers")
     call check(index(reshard_version(), "0.") == 1, "the version")
+    call check(reshard_status_name(RESHARD_DEADLINE) == "deadline", "the name of a status")
+    call check(reshard_dtype_name(RESHARD_FLOAT4_E2M1) == "float4_e2m1", "the name of a data type")
+    call check(len(reshard_dtype_name(0)) == 0, "the name of none")
 
     have = scalar(RESHARD_FLOAT32, c_loc(up))
     call check(reshard_open("no such checkpoint  ", saved) == RESHARD_MISSING_FILE, "a missing file")
