@@ -14,7 +14,8 @@ import sys
 
 def exported(library):
     lines = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
-    return [f"{kind} {name}" for _, kind, name in map(str.split, lines.splitlines())]
+    # What is absolute (A) is the name of the version, which some linkers list.
+    return [f"{kind} {name}" for _, kind, name in map(str.split, lines.splitlines()) if kind != "A"]
 
 
 def main(path, library, program):
