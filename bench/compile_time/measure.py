@@ -4,7 +4,7 @@
 """Measures how long compilers take for programs that use the library, compared with `#include <Eigen/Dense>`.
 
     measure.py [--compilers g++] [--include DIR]... [--sources NAME...] [--modes NAME...]
-               [--repeat 3] [--json FILE] [--check] [--plans]
+               [--repeat 3] [--json FILE] [--check] [--plans] [--sizes BUILD]
 
 Each source is compiled at -O2, once with the full library in it (`header_only`) and once with headers that
 only declare it (`compiled`). Seconds are the compiler's processor time. Eigen is compiled before each source,
@@ -14,6 +14,9 @@ because other work of the machine can only add to them.
 
 With `--plans`, measures plans that are types, without code generation: a 32-layer Llama of 291 tensors for 8
 ranks, then models of 64 tensors with more and more different shapes.
+
+With `--sizes`, links the sources that are programs, with the twins that are in the directory BUILD, and measures what is
+left after `strip`, beside a program that only begins and ends MPI.
 """
 
 import argparse
@@ -42,6 +45,10 @@ SOURCES = {
     "typed": (ROOT / "example/04_typed_plan_mpi_4.cpp"),
     "model": (ROOT / "bench/compile_time/model.cpp"),
 }
+EMPTY = """#include <boost/mpi/environment.hpp>
+int main(int argc, char** argv) { boost::mpi::environment const environment(argc, argv); }
+"""
+LIBRARIES = ["-lreshard_compiled_mpi", "-lreshard_compiled_core"]
 MODES = {"compiled": ["-DRESHARD_SEPARATE_COMPILATION"], "header_only": []}
 
 # The bounds with g++, as multiples of Eigen's time and in MiB: the values that have been reached. The goals are
@@ -153,6 +160,15 @@ class Compiling:
     def to_object(self, compiler, text, *options):
         return self.run(compiler, text, "-O2", *options, "-c", "-o", str(self.folder / "source.o"))
 
+    def stripped_bytes(self, compiler, text, mode, build):
+        """The bytes of the program of one source, linked with the twins in `build` if these are its bodies."""
+        program = self.folder / "program"
+        self.to_object(compiler, text, *MODES[mode])
+        twins = [f"-L{build}", *LIBRARIES] if mode == "compiled" else []
+        subprocess.run(["mpicxx", "-s", str(self.folder / "source.o"), *twins, "-lboost_mpi", "-lboost_serialization",
+                        "-o", str(program)], check=True, env={**os.environ, "OMPI_CXX": compiler})
+        return program.stat().st_size
+
     def row(self, compiler, source, mode, before):
         """Measures Eigen and a source in turn. Adds the figures to those in `before`."""
         for _ in range(self.repeat):
@@ -212,6 +228,17 @@ def measure_plans(compiling, chosen):
         print(row, flush=True)
 
 
+def measure_sizes(compiling, chosen):
+    print(f"{'program':10}{'mode':13}{'compiler':12}{'KB':>8}{'beyond the empty one':>22}")
+    for compiler in chosen.compilers:
+        least = compiling.stripped_bytes(compiler, EMPTY, "header_only", chosen.sizes)
+        print(f"{'empty':23}{compiler:12}{least / 1000:8.0f}", flush=True)
+        for source in (one for one in chosen.sources if one != "umbrella"):
+            for mode in chosen.modes:
+                size = compiling.stripped_bytes(compiler, SOURCES[source], mode, chosen.sizes)
+                print(f"{source:10}{mode:13}{compiler:12}{size / 1000:8.0f}{(size - least) / 1000:22.0f}", flush=True)
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--compilers", nargs="+", default=["g++"])
@@ -223,11 +250,14 @@ def main():
     arguments.add_argument("--json", help="write the rows to this file, too")
     arguments.add_argument("--check", action="store_true", help="fail if a figure exceeds its bound")
     arguments.add_argument("--plans", action="store_true", help="measure plans that are types instead")
+    arguments.add_argument("--sizes", metavar="BUILD", help="measure programs instead; BUILD has the twins")
     chosen = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         compiling = Compiling(folder, chosen)
         if chosen.plans:
             measure_plans(compiling, chosen)
+        elif chosen.sizes:
+            measure_sizes(compiling, chosen)
         elif not measure_sources(compiling, chosen):
             sys.exit(1)
 
