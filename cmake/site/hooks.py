@@ -14,7 +14,8 @@ import names  # noqa: E402
 
 TAGS = ROOT / "build" / "reference" / "reshard.tag"
 MARKER = re.compile(r"^ *<!-- from: .* -->\n", re.MULTILINE)
-ELSEWHERE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:packaging/|example/project/)?(?:README|CONTRIBUTING|CHANGELOG)\.md(?:#[\w-]*)?\)")
+ELSEWHERE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:c/reshard\.\w+"
+                       r"|(?:packaging/|example/project/)?(?:README|CONTRIBUTING|CHANGELOG)\.md(?:#[\w-]*)?)\)")
 
 
 def places(tags):
