@@ -22,6 +22,19 @@
 #include <string>
 #include <vector>
 
+namespace {
+
+struct e4m3 {
+    std::uint8_t bits;
+};
+
+} // namespace
+
+template <>
+struct reshard::data_type_traits<e4m3> {
+    static constexpr data_type value = data_type::f8_e4m3;
+};
+
 BOOST_AUTO_TEST_SUITE(format_safetensors)
 
 namespace {
@@ -192,6 +205,8 @@ BOOST_FIXTURE_TEST_CASE(elements_are_values_of_their_type, files_fixture) {
     alignas(2) std::array<std::byte, 2> const one{std::byte{0x80}, std::byte{0x3F}};
     safetensors::tensor const bf16{"h", data_type::bf16, {1}, one};
     BOOST_TEST((bf16.as<bfloat16>()[0] == bfloat16{0x3F80}));
+    safetensors::tensor const fp8{"f", data_type::f8_e4m3, {2}, one};
+    BOOST_TEST(fp8.as<e4m3>()[0].bits == 0x80);
     safetensors::tensor const none{"n", data_type::c64, {0, 4}, {}};
     BOOST_TEST(none.as<std::complex<float>>().empty());
 }

@@ -52,12 +52,9 @@ inline safetensors::file listed(std::span<std::byte const> bytes, std::string_vi
     return file;
 }
 
-/// Takes the tensors that the index of `model` lists in a file.
-///
-/// \throws error as `check_difference`
+/// Takes the tensors that the index of `model` lists in a file. Warnings name the others.
 inline void take_listed(safetensors::file& model, safetensors::file part, std::string_view name,
-                        index_difference const& difference, bool is_strict) {
-    check_difference(difference, model.path, name, is_strict);
+                        index_difference const& difference) {
     model.warnings.append(part.warnings.begin(), part.warnings.end());
     if (!difference.elsewhere.empty())
         model.warnings.push_back(elsewhere_text(difference, name));
@@ -96,7 +93,8 @@ inline safetensors::file open_model(std::string const& path,
         intersect_metadata(model.metadata, part.metadata);
         memory->push_back(part.memory);
         auto const difference = compare_with_index(index, keys, std::move(names));
-        take_listed(model, std::move(part), name, difference, !options.compatible);
+        check_difference(difference, path, name, !options.compatible);
+        take_listed(model, std::move(part), name, difference);
     }
     std::ranges::sort(model.tensors, {}, &safetensors::tensor::name);
     model.memory = memory;
