@@ -8,29 +8,26 @@
     reshard.plugins.megatron        megatron.core
 
 All of them take the path of a checkpoint, and a program as `reshard.load` has it. The rest of this file is what they
-share: what a program makes, and tensors of PyTorch that are filled.
+share: tensors of PyTorch that are filled.
 
 Each process reads its own boxes (`comm=None`): these frameworks have started their processes without MPI, and tell
 each other about errors themselves.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 
 import reshard
 from reshard import _tensors
-from reshard._reshard import Files
+from reshard._files import Path
+from reshard._tensors import Program
 
 
-def results(path, program=""):
-    """By key: shape and data type of the tensors that a program makes of a checkpoint. A data type that PyTorch lacks is
-    None."""
-    files, text = Files(_tensors.path_of(path), False), _tensors.program_of(program, "program", False)
-    with _tensors.hint_of_path(text):
-        listed = files.results(text) if text[0] else files.tensors()
-    return {key: (tuple(shape), getattr(torch, dtype, None)) for key, dtype, shape, _ in listed}
-
-
-def fill(path, wanted, program=""):
+def fill(path: Path, wanted: Mapping[str, Any], program: Program = "") -> None:
     """Fills tensors, DTensors and lists of Shards by key, in the memory of any device."""
     shards = {key: _boxes(key, value) for key, value in wanted.items()}
     here = {key: [reshard.Shard(_in_memory(one.tensor), one.shape, one.offset) for one in some] for key, some in shards.items()}
@@ -41,7 +38,7 @@ def fill(path, wanted, program=""):
                 shard.tensor.copy_(filled.tensor)
 
 
-def _boxes(key, value):
+def _boxes(key: str, value: Any) -> list[reshard.Shard]:
     try:
         shards = [one if isinstance(one, reshard.Shard) else reshard.Shard(one.detach()) for one in _tensors.boxes_of(value)]
     except reshard.Error as problem:
@@ -51,5 +48,5 @@ def _boxes(key, value):
     return shards
 
 
-def _in_memory(tensor):
+def _in_memory(tensor: torch.Tensor) -> torch.Tensor:
     return tensor if tensor.is_cpu else torch.empty_like(tensor, device="cpu")

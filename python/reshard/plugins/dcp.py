@@ -6,6 +6,10 @@
     dcp.save(state_dict, storage_writer=reshard.plugins.dcp.Writer("saved", comm=MPI.COMM_WORLD))
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import torch
 from torch.distributed.checkpoint import Metadata, StorageReader, StorageWriter
 from torch.distributed.checkpoint.metadata import ChunkStorageMetadata, TensorProperties, TensorStorageMetadata
@@ -13,13 +17,15 @@ from torch.distributed.checkpoint.storage import WriteResult
 from torch.distributed.tensor import DTensor
 
 import reshard
-from . import fill, results
+from reshard._files import Path
+from reshard._tensors import Program
+from . import fill
 
 
 class _Checkpoint:
     """A checkpoint and a program, under which plans stay as they are."""
 
-    def __init__(self, path, program="", **options):
+    def __init__(self, path: Path, program: Program = "", **options: Any) -> None:
         self.path, self.program, self.options = path, program, options
 
     def reset(self, checkpoint_id=None):
@@ -46,11 +52,11 @@ class Reader(_Checkpoint, StorageReader):
     """Reads what a program makes of a checkpoint; each process reads its own boxes."""
 
     def read_metadata(self):
-        def whole(shape, dtype):
-            chunk = ChunkStorageMetadata(torch.Size([0] * len(shape)), torch.Size(shape))
-            return TensorStorageMetadata(TensorProperties(dtype), torch.Size(shape), [chunk])
+        def described(tensor):
+            properties, shape = TensorProperties(getattr(torch, tensor.dtype, None)), torch.Size(tensor.shape)
+            return TensorStorageMetadata(properties, shape, [ChunkStorageMetadata(torch.Size([0] * len(shape)), shape)])
 
-        return Metadata({key: whole(*one) for key, one in results(self.path, self.program).items()})
+        return Metadata({key: described(one) for key, one in reshard.open(self.path, program=self.program).items()})
 
     def set_up_storage_reader(self, metadata, is_coordinator):
         self.metadata = metadata.state_dict_metadata

@@ -7,17 +7,22 @@
     reshard.plugins.transformers.load(model, "model.gguf", program)
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
+from typing import Any
 
 import torch
 
 import reshard
 from reshard import mappings
+from reshard._files import Path
+from reshard._tensors import Program
 from . import fill
 
 
-def load(model, path, program=None, device="cpu"):
+def load(model: Any, path: Path, program: Program = None, device: str | torch.device = "cpu") -> Any:
     """Fills all tensors of a model, and returns it. DTensors, such as those of a plan for tensor parallelism, get their
     own boxes. Tensors of a model on the device "meta" are made on `device` first.
 
@@ -27,7 +32,7 @@ def load(model, path, program=None, device="cpu"):
     if any(tensor.is_meta for tensor in model.state_dict().values()):
         model._apply(lambda tensor: torch.empty_like(tensor, device=device) if tensor.is_meta else tensor)
         model.tie_weights()
-    tensors = {}
+    tensors: dict[int, tuple[str, Any]] = {}
     for key, tensor in model.state_dict(keep_vars=True).items():
         tensors.setdefault(id(tensor), (key, tensor))  # tied weights once
     wanted = dict(tensors.values())

@@ -5,24 +5,30 @@
     vllm serve folder_with_config --load-format reshard --model-loader-extra-config '{"path": "model.gguf"}'
 """
 
+from __future__ import annotations
+
 import dataclasses
 import math
 import pathlib
 import time
+from collections.abc import Iterator
 
+import torch
 from vllm.model_executor.model_loader import DefaultModelLoader, register_model_loader
 
 import reshard
-from . import results
+from reshard._files import Path
+from reshard._tensors import Program
 
 
-def weights(path, program="", batch=2**28):
+def weights(path: Path, program: Program = "", batch: int = 2**28) -> Iterator[tuple[str, torch.Tensor]]:
     """Names and whole tensors of what a program makes of a checkpoint, as `load_weights` of vLLM's models takes them. About
     `batch` elements are read at once."""
-    names, elements = [], 0
-    for name, (shape, _) in results(path, program).items():
+    names: list[str] = []
+    elements = 0
+    for name, tensor in reshard.open(path, program=program).items():
         names.append(name)
-        elements += math.prod(shape)
+        elements += math.prod(tensor.shape)
         if elements >= batch:
             yield from reshard.load(path, dict.fromkeys(names, ...), program, framework="torch").items()
             names, elements = [], 0
@@ -48,5 +54,5 @@ class Loader(DefaultModelLoader):
         return weights(**{"path": model_config.model} | self.given)
 
 
-def register():
+def register() -> None:
     """vLLM calls this in each of its processes: the entry point "vllm.general_plugins"."""
