@@ -204,6 +204,7 @@ def dcp_save(folder):
     from mpi4py import MPI
     from torch.distributed.checkpoint import load, save
     from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
+    from torch.distributed.tensor.placement_types import _StridedShard
     from reshard.plugins.dcp import Reader, Writer
 
     comm = MPI.COMM_WORLD
@@ -221,6 +222,9 @@ def dcp_save(folder):
     load(state, storage_reader=Reader(f"{folder}/saved"))
     equal("read again", state["rows"].full_tensor(), rows)
     refused(["'step'"], lambda: save({"step": 3, "w": rows}, storage_writer=Writer(f"{folder}/objects", comm=comm)))
+    strided = distribute_tensor(rows, mesh, [_StridedShard(0, split_factor=2)], src_data_rank=None)
+    if comm.size > 1:
+        refused(["validate"], lambda: save({"w": strided}, storage_writer=Writer(f"{folder}/strided", comm=comm)))
     torch.distributed.destroy_process_group()
     comm.barrier()
 
