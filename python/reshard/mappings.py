@@ -22,6 +22,8 @@ import warnings
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+__all__ = ["Refusal", "main", "program_of"]
+
 
 class Refusal(Exception):
     """A conversion that cannot be written as a program, with the reason."""
@@ -941,7 +943,7 @@ def _saved_names(built, model):
 # --- The command ------------------------------------------------------------------------------------------------------
 
 
-def program_of(model_type, reverse=False):
+def program_of(model_type: str, reverse: bool = False) -> str:
     """The program for a model type, a class of transformers, or a directory with a config.json."""
     return text_of(model_of(model_type, reverse))[0]
 
@@ -953,7 +955,7 @@ def _listed(name):
         return f"none: {problem}"
 
 
-def main(words=None):
+def main(words: "list[str] | None" = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m reshard.mappings", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="""Examples:
