@@ -35,7 +35,7 @@ from ._files import Checkpoint, Tensor, load, open, save
 from ._page import Result
 from ._tensors import Shard, Warning
 
-__all__ = ["Checkpoint", "Error", "Result", "Shard", "Tensor", "Warning", "__version__", "check", "convert", "inspect", "layouts",
+__all__ = ["Checkpoint", "Error", "Result", "Shard", "Tensor", "Warning", "__version__", "check", "convert", "expand", "inspect", "layouts",
            "load", "open", "plan", "redistribute", "save", "verify"]
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Path = Union[str, "os.PathLike[str]"]
 Comm = Union["MPI.Comm", Literal["all"], None]
 Option = Union[bool, int, float, Path, Sequence[Union[str, float]], None]
-_Function = TypeVar("_Function", bound=Callable[..., Result])
+_Function = TypeVar("_Function", bound=Callable[..., object])
 
 atexit.register(_close)
 _options_of = functools.cache(options_of)
@@ -110,10 +110,12 @@ def _command(command: str, *positional: Path, comm: Comm, **options: Any) -> Res
         answer.check()
     except Error as problem:
         raise Error(_in_python(command, str(problem)) + _hint(options.get("program")), problem.code) from None
-    if not answer.text.startswith("{"):
+    if not answer.text.startswith(("{", "[")):
         raise Error(f"{command}: to show its help, call help(reshard.{command})")
     texts = {kind + "s": [text for what, text in said if what == kind] for kind in ("warning", "note")}
-    return Result(json.loads(answer.text) | texts, words if "report" in [name for name, _, _ in _options_of(command)] else [])
+    found = json.loads(answer.text)
+    found = {"list": found} if isinstance(found, list) else found
+    return Result(found | texts, words if "report" in [name for name, _, _ in _options_of(command)] else [])
 
 
 def _hint(program: object) -> str:
@@ -132,7 +134,8 @@ def _documented(function: _Function) -> _Function:
             default = False if is_flag else None
             parameters.append(inspection.Parameter(_keyword(name), inspection.Parameter.KEYWORD_ONLY, default=default))
     fixed = [one for one in known.values() if one.kind is not inspection.Parameter.VAR_KEYWORD]
-    signature = inspection.Signature(fixed + parameters, return_annotation=Result)
+    returned = inspection.signature(function).return_annotation
+    signature = inspection.Signature(fixed + parameters, return_annotation=returned)
     setattr(function, "__signature__", signature)
     function.__doc__ = (function.__doc__ or "") + "\n\n    Options:\n" + "\n".join(lines) + "\n" if lines else ""
     return function
@@ -153,6 +156,18 @@ def check(source: Path, program: Path, target: Path | None = None, *, comm: Comm
     its errors are the answer.
     """
     return _command("check", comm=comm, source=source, program=program, target=target, **options)
+
+
+@_documented
+def expand(source: Path, program: Path, target: Path | None = None, *, comm: Comm = "all", **options: Option) -> str:
+    """The text of an AOA program (a file, or `@NAME` for one that comes with the tool) for the keys of a source, without
+    macros and placeholders: what `load`, `open`, `save` and `redistribute` take.
+
+        program = reshard.expand("model.gguf", "@llama-gguf-to-hf", set=["num_attention_heads=32"])
+        norm = reshard.open("model.gguf", program=program)["model.norm.weight"][...]
+    """
+    found = _command("expand", comm=comm, source=source, program=program, target=target, **options)
+    return "".join(one["statement"] + "\n" for one in found["list"])
 
 
 @_documented

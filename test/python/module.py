@@ -80,6 +80,12 @@ def checkpoints(directory):
     assert reshard.plan(model, layout, program)["bytes"] == 96
     target = os.path.join(directory, "made")
     assert reshard.convert(model, target, program=program, layout=layout)["keys"] == 1
+    text = reshard.expand(model, program)
+    assert "fused_ffn," not in text and text.endswith("-> w, axis=0\n"), text
+    fused = reshard.load(model, program=text)["w"]
+    assert fused.ravel().tolist() == [*range(12), *range(100, 112)], fused
+    code, text = refusal(lambda: reshard.expand(model, "@none"))
+    assert "none" in text, text
     found = reshard.verify(target)
     assert found["ok"] and not found["unverified"], found
     assert reshard.verify(model)["unverified"]
@@ -334,7 +340,7 @@ def said(directory):
 
 def described():
     """`help` shows the options."""
-    for function in (reshard.check, reshard.convert, reshard.inspect, reshard.plan, reshard.verify):
+    for function in (reshard.check, reshard.convert, reshard.expand, reshard.inspect, reshard.plan, reshard.verify):
         assert "options" not in str(inspect.signature(function)), function
         assert "--" not in function.__doc__, function.__doc__
     assert "strict_warnings=True: " in reshard.convert.__doc__ and "base=...: " in reshard.convert.__doc__
