@@ -554,16 +554,21 @@ static void refused_commands(void) {
                   "json is a null");
 }
 
+struct given_model {
+    char const* path; // made before the threads: in_directory is for one
+    reshard_checkpoint shared;
+};
+
 // Each thread reads with a checkpoint of its own or a shared one, and has errors of its own.
 static void* read_rows(void* given) {
-    const reshard_checkpoint shared = *(reshard_checkpoint const*)given;
+    struct given_model const* const model = given;
     const int64_t shape[] = {6, 2};
     for (int i = 0; i < 50; ++i) {
         float gate[12] = {0};
         reshard_checkpoint own = 0;
         const reshard_shard box = matrix("gate", gate, shape), missing = matrix("no", gate, shape);
-        CHECK_OK(reshard_open(in_directory("model"), &own));
-        CHECK_OK(reshard_read(i % 2 ? own : shared, &box));
+        CHECK_OK(reshard_open(model->path, &own));
+        CHECK_OK(reshard_read(i % 2 ? own : model->shared, &box));
         CHECK(gate[0] == 0 && gate[11] == 11);
         CHECK_REFUSED(reshard_read(own, &missing), RESHARD_UNKNOWN_KEY, "'no'");
         CHECK_OK(reshard_close(own));
@@ -573,9 +578,10 @@ static void* read_rows(void* given) {
 
 static void threads(reshard_checkpoint model) {
     pthread_t others[3];
+    struct given_model given = {in_directory("model"), model};
     CHECK_REFUSED(reshard_open(NULL, NULL), RESHARD_USAGE, "null");
     for (int i = 0; i < 3; ++i)
-        CHECK(pthread_create(&others[i], NULL, read_rows, &model) == 0);
+        CHECK(pthread_create(&others[i], NULL, read_rows, &given) == 0);
     for (int i = 0; i < 3; ++i)
         CHECK(pthread_join(others[i], NULL) == 0);
     CHECK(strstr(reshard_error_text(), "null") != NULL);
