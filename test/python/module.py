@@ -340,7 +340,7 @@ def said(directory):
 
 def described():
     """`help` shows the options."""
-    for function in (reshard.check, reshard.convert, reshard.expand, reshard.inspect, reshard.plan, reshard.verify):
+    for function in (reshard.check, reshard.convert, reshard.inspect, reshard.plan, reshard.verify):
         assert "options" not in str(inspect.signature(function)), function
         assert "--" not in function.__doc__, function.__doc__
     assert "strict_warnings=True: " in reshard.convert.__doc__ and "base=...: " in reshard.convert.__doc__
