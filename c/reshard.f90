@@ -214,14 +214,14 @@ contains
         text = text_at(c_version())
     end function
 
-    !> Such as "unknown_key"; empty for a number that is no status.
+    !> Such as "unknown_key"; empty for a number that is not a status.
     function reshard_status_name(status) result(text)
         integer(c_int32_t), intent(in) :: status
         character(len=:), allocatable :: text
         text = text_at(c_status_name(status))
     end function
 
-    !> Such as "bfloat16"; empty for a number that is no data type.
+    !> Such as "bfloat16"; empty for a number that is not a data type.
     function reshard_dtype_name(dtype) result(text)
         integer(c_int32_t), intent(in) :: dtype
         character(len=:), allocatable :: text

@@ -279,7 +279,7 @@ std::vector<listed_tensor> tensors_of(checkpoint const& files) {
     return tensors;
 }
 
-/// The tensors that a program makes of a checkpoint; without a program, those of the checkpoint.
+/// The tensors that a program makes of a checkpoint; without a program, the tensors of the checkpoint.
 catalog results_of(checkpoint const& files, given_program const& program) {
     catalog stored = catalog_of(files);
     if (std::get<0>(program).empty())
@@ -310,7 +310,7 @@ void add_blocks(std::vector<listed_box>& boxes, shard_descriptor const& shard) {
     if (shard.flat)
         fail(errc::unsupported, "'", shard.key, "': the layout gives this rank elements ",
              to_string(*shard.flat),
-             " of a box in row-major order, which is no box; convert the "
+             " of a box in row-major order, which are not a box; convert the "
              "checkpoint to this layout instead");
     for_each_block(shard.region, shard.cycles, [&](box const& block) {
         boxes.emplace_back(shard.key, name(shard.dtype), list_of(shard.global_shape),

@@ -31,7 +31,7 @@ struct tensor {
     /// The elements as values of a C++ type, without a copy.
     ///
     /// `T` is any type with `data_type_traits`: `float`, `bfloat16`, `std::int64_t`, `bool`, ...
-    /// Types without a C++ type, such as those of 4 bits, are in `bytes` only.
+    /// Types without a C++ type, such as 4-bit types, are in `bytes` only.
     ///
     /// \throws error with errc::dtype_mismatch if the tensor has another data type;
     ///         errc::unsupported if the bytes are not aligned for `T`; errc::corrupt_file if a
@@ -100,8 +100,8 @@ struct write_options {
 
 /// Writes a file. It appears when it is complete and on the disk; an error leaves nothing behind.
 ///
-/// The tensors may be those of the file that is replaced. Their order does not matter: it is that
-/// of Hugging Face's writer, by alignment and name.
+/// The tensors may come from the file that is replaced. Their order does not matter: the file has
+/// the order of Hugging Face's writer, by alignment and name.
 ///
 /// \throws error with errc::already_exists if the file exists and `replace` is false;
 ///         errc::shape_mismatch if a tensor has not as many bytes as its shape needs;

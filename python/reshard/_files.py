@@ -118,7 +118,7 @@ def open(path: Path, framework: Framework = "numpy", *, program: Program = "", f
          mapped: bool = False) -> Checkpoint:
     """A checkpoint in any format, as a dictionary of `Tensor`s. Reads no elements.
 
-    Tensors are arrays of NumPy, or with `framework` those of "torch" or "jax". With `program`, as `redistribute` has it,
+    Tensors are arrays of NumPy, or with `framework` of PyTorch ("torch") or JAX ("jax"). With `program`, as `redistribute` has it,
     they are its results, which are made of the elements that a read needs. With `mapped=True` they are read-only
     arrays of NumPy over the mapped files, where a file has a tensor row by row: pages are read when they are used, and no
     digests are compared. The files must not become shorter while such arrays are in use.
@@ -145,9 +145,9 @@ def load(path: Path, wanted: Tensors | None = None, program: Program = "", file:
 
     `wanted` maps keys to what this process wants of a tensor: `...` for all of it, a slice or a tuple of them for a box,
     or an array, a DTensor or a `Shard`, which is filled in place. With `program`, as `redistribute` has it, the keys are
-    those of its results. Without `wanted`, all tensors are read.
+    the keys of its results. Without `wanted`, all tensors are read.
 
-    With `layout`, a layout file or a dictionary of that form, they are those that the process has in the layout, as its
+    With `layout`, a layout file or a dictionary of that form, it reads the shards of this process in the layout, as its
     rank of `comm`, or as `rank` if it is alone; where a rank has several boxes of a tensor, a list of arrays.
 
     With `comm`, a communicator of mpi4py, all its ranks call this, each with its own `wanted`; what several ranks want
@@ -275,7 +275,7 @@ def _layout(layout: Path | Mapping[str, Any]) -> tuple[str, str]:
     """The text of a layout file, and its name."""
     if isinstance(layout, Mapping):
         return json.dumps(layout), "layout"
-    with io.open(layout, encoding="utf-8") as file:  # `open` is that of this module
+    with io.open(layout, encoding="utf-8") as file:  # `open` is a function of this module
         return file.read(), os.fspath(layout)
 
 
@@ -285,7 +285,7 @@ def _placed(files: Files, wanted: Tensors | None, program: _Program, framework: 
     if wanted is not None:
         raise Mistake("`wanted` and `layout` both say what to read; give one of them")
     if comm is not None and rank is not None:
-        raise Mistake("`rank` is for a process without `comm`; with `comm` it is that of the process")
+        raise Mistake("`rank` is for a process without `comm`; with `comm` each process has its own")
     if comm is None and rank is None:
         raise Mistake("a layout needs `comm`, or `rank`: which of its ranks this process is")
     if comm is None and program[0]:

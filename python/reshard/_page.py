@@ -26,7 +26,7 @@ def page_of(words: list[str]) -> str | None:
 
 
 class Result(dict[str, Any]):
-    """The answer of a command as a dictionary. A notebook shows that of `inspect`, `check` and `plan` as a page."""
+    """The answer of a command as a dictionary. A notebook shows the answers of `inspect`, `check` and `plan` as pages."""
 
     def __init__(self, values: dict[str, Any], words: list[str]) -> None:
         super().__init__(values)

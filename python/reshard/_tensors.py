@@ -96,7 +96,7 @@ def elements_of(tensor: Any) -> Any:
 
 
 def boxes_of(value: Any) -> Sequence[Any]:
-    """A tensor as shards: those of a DTensor, or of a list."""
+    """A tensor as shards; a DTensor and a list may have several."""
     if is_a(value, "torch.distributed.tensor", "DTensor"):
         from . import layouts
 

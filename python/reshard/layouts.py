@@ -78,7 +78,7 @@ def _runs_of(shape: Sequence[int], placements: Sequence[Any], extents: Sequence[
 def boxes_of(tensor: Any) -> list[tuple[Any, tuple[int, ...], tuple[int, ...]]]:
     """The boxes of a DTensor that this process has: a view of the local tensor, the shape of the whole, the offset.
 
-    The process has several if a mesh axis cuts pieces of the tensor, as that of a fused gate and up.
+    The process has several if a mesh axis cuts pieces of the tensor, such as a fused gate and up.
     """
     mesh, shape = tensor.device_mesh, tuple(tensor.shape)
     coordinates = mesh.get_coordinate()

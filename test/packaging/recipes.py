@@ -45,7 +45,7 @@ def findings(root):
         if path.suffix == ".py":
             compile(path.read_text(), path, "exec")
     used = options(recipes, r"\b(RESHARD_(?:BUILD|CHECK|INSTALL|COMPILED|MPI)\w*)")
-    yield from (f"a recipe sets {name}, which is no option of CMakeLists.txt" for name in sorted(used - known))
+    yield from (f"a recipe sets {name}, which is not an option of CMakeLists.txt" for name in sorted(used - known))
 
 
 found = list(findings(Path(sys.argv[1])))
