@@ -133,7 +133,7 @@ std::string text_of(char const* text, std::string_view name) { return &argument(
 /// Refuses a struct of another size, of which no member but the first is read. If later versions
 /// add members, they accept this size too.
 template <class T>
-T& known(T* given, std::string_view name) {
+T& check_struct_bytes(T* given, std::string_view name) {
     std::uint32_t const bytes = argument(given, name).struct_bytes;
     if (bytes != sizeof(T))
         fail(errc::usage, name, " has struct_bytes ", bytes, ", but this library knows ", sizeof(T),
@@ -171,20 +171,24 @@ given_communicator communicator_of_f(std::int32_t comm) {
     if (comm == RESHARD_ALONE)
         return std::nullopt;
     check_mpi_runs();
-    return communicator_of(MPI_Comm_f2c(comm));
+    MPI_Comm const in_c = MPI_Comm_f2c(comm);
+    if (in_c == MPI_COMM_NULL)
+        fail(errc::usage, "the communicator is MPI_COMM_NULL, as on ranks that are not in it; give "
+                          "RESHARD_ALONE for this process alone");
+    return communicator_of(in_c);
 }
 
 /// The open checkpoints by their numbers. A thread may close one that another thread reads.
 class open_checkpoints {
 public:
     reshard_checkpoint add(std::shared_ptr<checkpoint const> opened) {
-        std::lock_guard const alone(mutex_);
+        std::lock_guard const lock(mutex_);
         by_number_.emplace(++last_number_, std::move(opened));
         return last_number_;
     }
 
     std::shared_ptr<checkpoint const> find(reshard_checkpoint number) {
-        std::lock_guard const alone(mutex_);
+        std::lock_guard const lock(mutex_);
         auto const found = by_number_.find(number);
         if (found == by_number_.end())
             fail(errc::usage, "checkpoint ", number, " is not open");
@@ -193,7 +197,7 @@ public:
 
     void close(reshard_checkpoint number) {
         auto const kept = find(number); // files are closed when the lock is free again
-        std::lock_guard const alone(mutex_);
+        std::lock_guard const lock(mutex_);
         by_number_.erase(number);
     }
 
@@ -203,7 +207,7 @@ private:
     reshard_checkpoint last_number_ = 0;
 };
 
-open_checkpoints& opened() {
+open_checkpoints& checkpoints() {
     static open_checkpoints all;
     return all;
 }
@@ -284,7 +288,8 @@ StateDict state_of(reshard_shard const* shards, std::int64_t count, std::string 
         fail(errc::usage, "the number of shards in ", name, " is ", count);
     StateDict tensors;
     for (std::int64_t i = 0; i < count; ++i)
-        add(tensors, known(&argument(shards, name) + i, name + "[" + std::to_string(i) + "]"),
+        add(tensors,
+            check_struct_bytes(&argument(shards, name) + i, name + "[" + std::to_string(i) + "]"),
             nullptr);
     tensors.check();
     return tensors;
@@ -294,20 +299,23 @@ StateDict state_of(reshard_shard const* shards, std::int64_t count, std::string 
 reshard_options options_of(reshard_options const* given, std::uint32_t flags) {
     if (!given)
         return RESHARD_OPTIONS_INIT;
-    reshard_options const& chosen = known(given, "options");
+    reshard_options const& chosen = check_struct_bytes(given, "options");
     if (chosen.flags & ~flags)
-        fail(errc::usage, "options has flags ", chosen.flags, ", but this call has only ", flags);
+        fail(errc::usage, "options has flags ", chosen.flags, ", but this call supports only ",
+             flags);
     return chosen;
 }
 
-any_program program_of(reshard_options const& chosen) {
+/// A program that adds its warnings to those of the call, but for those with the code `left_out`.
+any_program program_of(reshard_options const& chosen, std::string const& left_out = {}) {
     return tool::program_of(chosen.program ? chosen.program : "",
-                            chosen.program_name ? chosen.program_name : "program", last.warnings);
+                            chosen.program_name ? chosen.program_name : "program", last.warnings,
+                            left_out);
 }
 
 void read_box(reshard_checkpoint number, reshard_shard const* box) {
-    auto const files = opened().find(number);
-    reshard_shard const& wanted = known(box, "box");
+    auto const files = checkpoints().find(number);
+    reshard_shard const& wanted = check_struct_bytes(box, "box");
     index_vector const stored = tensor_of(*files, text_of(wanted.key, "key")).shape;
     state_dict want;
     add(want, wanted, static_cast<std::int32_t>(stored.size()) == wanted.ndim ? &stored : nullptr);
@@ -321,9 +329,9 @@ void load_shards(given_communicator const& communicator, reshard_checkpoint numb
     state_dict want;
     options chosen{.between_nodes = relays()};
     auto const mistake = detail::attempt([&] {
-        files = opened().find(number);
+        files = checkpoints().find(number);
         want = state_of<state_dict>(shards, count, "shards");
-        chosen.program = program_of(options_of(given, 0));
+        chosen.program = program_of(options_of(given, 0), "not_used"); // may be loaded later
     });
     tool::run_agreed(communicator, mistake,
                      [&](auto const& world) { load(world, *files, want, chosen); });
@@ -391,7 +399,7 @@ char* copy_of(std::string const& text) {
 void run(given_communicator const& communicator, int argc, char const* const* argv, char** json) {
     std::vector<std::string> words;
     auto const mistake = detail::attempt([&] {
-        argument(json, "json") = nullptr;
+        argument(json, "json");
         words = words_of(argc, argv);
     });
     tool::answer const answer = tool::run_words(
@@ -442,41 +450,41 @@ reshard_status reshard_open(char const* path, reshard_checkpoint* number) {
         argument(number, "checkpoint") = 0;
         auto files = std::make_shared<checkpoint const>(text_of(path, "path"));
         last.warnings = files->metadata().warnings;
-        *number = opened().add(std::move(files));
+        *number = checkpoints().add(std::move(files));
     });
 }
 
 reshard_status reshard_close(reshard_checkpoint number) {
     return guarded([&] {
         if (number != 0)
-            opened().close(number);
+            checkpoints().close(number);
     });
 }
 
 reshard_status reshard_tensor_count(reshard_checkpoint number, std::int64_t* count) {
     return guarded([&] {
         argument(count, "count") =
-            static_cast<std::int64_t>(opened().find(number)->metadata().tensors.size());
+            static_cast<std::int64_t>(checkpoints().find(number)->metadata().tensors.size());
     });
 }
 
 reshard_status reshard_tensor_at(reshard_checkpoint number, std::int64_t index,
                                  reshard_tensor* tensor) {
     return guarded([&] {
-        auto const files = opened().find(number);
+        auto const files = checkpoints().find(number);
         auto const& tensors = files->metadata().tensors;
         if (index < 0 || static_cast<std::uint64_t>(index) >= tensors.size())
             fail(errc::usage, "index ", index, " is outside the ",
                  detail::counted(tensors.size(), "tensor"), " of the checkpoint");
-        describe(tensors[static_cast<std::size_t>(index)], known(tensor, "tensor"));
+        describe(tensors[static_cast<std::size_t>(index)], check_struct_bytes(tensor, "tensor"));
     });
 }
 
 reshard_status reshard_find_tensor(reshard_checkpoint number, char const* key,
                                    reshard_tensor* tensor) {
     return guarded([&] {
-        auto const files = opened().find(number);
-        describe(tensor_of(*files, text_of(key, "key")), known(tensor, "tensor"));
+        auto const files = checkpoints().find(number);
+        describe(tensor_of(*files, text_of(key, "key")), check_struct_bytes(tensor, "tensor"));
     });
 }
 
@@ -522,11 +530,15 @@ reshard_status reshard_redistribute_f(std::int32_t comm, reshard_shard const* ha
 }
 
 reshard_status reshard_command(MPI_Comm comm, int argc, char const* const* argv, char** json) {
+    if (json)
+        *json = nullptr;
     return guarded([&] { run(communicator_of(comm), argc, argv, json); });
 }
 
 reshard_status reshard_command_f(std::int32_t comm, int argc, char const* const* argv,
                                  char** json) {
+    if (json)
+        *json = nullptr;
     return guarded([&] { run(communicator_of_f(comm), argc, argv, json); });
 }
 

@@ -313,6 +313,7 @@ contains
             texts(i) = trim(words(i))//c_null_char
             argv(i) = c_loc(texts(i))
         end do
+        output = c_null_ptr
         status = c_command(comm, size(words, kind=c_int), argv, output)
         json = text_at(output)
         call c_free(output)

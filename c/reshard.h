@@ -11,8 +11,9 @@
 /// \file
 /// Reshard for C, and for languages that call C. doc/c.md is the manual.
 ///
-/// Every function returns a status, unless its comment says otherwise. No function throws, and no
-/// bad argument is undefined behaviour, except memory that is smaller than its shape says.
+/// Every function returns a status, unless its comment says otherwise. No function throws. Null
+/// pointers, unknown numbers and wrong sizes are errors; other pointers have to be valid, texts end
+/// with a NUL, and memory is as large as its shape says.
 ///
 /// A communicator is MPI_COMM_NULL for this process alone, which needs no MPI_Init. Otherwise every
 /// rank of it makes the same call, and a mistake of one rank is an error of all. Functions with `_f`

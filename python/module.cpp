@@ -212,30 +212,12 @@ any_program without_warnings(any_program const& program, std::vector<std::string
 /// their names.
 using given_program = std::tuple<std::string, std::string, bool>;
 
-/// A program that adds its warnings to `warnings`.
-any_program program_of(given_program const& given, std::vector<std::string>& warnings) {
+/// A program that adds its warnings to `warnings`, but for those with the code `left_out`.
+any_program program_of(given_program const& given, std::vector<std::string>& warnings,
+                       std::string const& left_out = {}) {
     auto const& [text, file, is_strict] = given;
-    any_program const program = tool::program_of(text, file, warnings);
+    any_program const program = tool::program_of(text, file, warnings, left_out);
     return is_strict && !text.empty() ? without_warnings(program, warnings) : program;
-}
-
-/// Tensors and a program as the library takes them, and the warnings of the program. Ranks on
-/// several nodes relay bytes if that is faster.
-struct request {
-    const_state_dict have;
-    state_dict want;
-    options call_options{.between_nodes = relays()};
-    std::vector<std::string> warnings;
-};
-
-/// The local work of one rank before the first collective: its errors are agreed.
-detail::local_error understand(request& asked, std::vector<given_shard> const& have,
-                               std::vector<given_shard> const& want, given_program const& program) {
-    return detail::attempt([&] {
-        asked.have = state_of<const_state_dict>(have);
-        asked.want = state_of<state_dict>(want);
-        asked.call_options.program = program_of(program, asked.warnings);
-    });
 }
 
 /// Calls `run` with the group of a communicator after all its ranks have agreed that none has made a
@@ -244,24 +226,6 @@ void run_agreed(given_communicator const& communicator, detail::local_error cons
                 auto const& run) {
     nb::gil_scoped_release const others_may_run;
     tool::run_agreed(communicator, mistake, run);
-}
-
-/// Moves the tensors, and returns the warnings of the program.
-std::vector<std::string> move_tensors(given_communicator const& communicator,
-                                      std::vector<given_shard> const& have,
-                                      std::vector<given_shard> const& want,
-                                      given_program const& program) {
-    request asked;
-    detail::local_error const problem = understand(asked, have, want, program);
-    run_agreed(communicator, problem, [&](auto const& world) {
-        reshard::redistribute(world, asked.have, asked.want, asked.call_options);
-    });
-    return asked.warnings;
-}
-
-/// Takes the place of `redistribute` on a rank whose arguments are wrong, and reports the mistake.
-void refuse(given_communicator const& communicator, std::string const& text) {
-    run_agreed(communicator, mistake_of(text), [](auto const&) {});
 }
 
 /// Key, data type and shape of a tensor, and why it cannot be read: empty if it can.
@@ -280,19 +244,22 @@ std::vector<listed_tensor> tensors_of(checkpoint const& files) {
 }
 
 /// The tensors that a program makes of a checkpoint; without a program, the tensors of the checkpoint.
-catalog results_of(checkpoint const& files, given_program const& program) {
+catalog results_of(checkpoint const& files, given_program const& program,
+                   std::vector<std::string>& warnings) {
     catalog stored = catalog_of(files);
     if (std::get<0>(program).empty())
         return stored;
-    std::vector<std::string> said_by_load;
-    return catalog_of((*program_of(program, said_by_load).made())(stored, nullptr));
+    return catalog_of((*program_of(program, warnings).made())(stored, nullptr));
 }
 
-std::vector<listed_tensor> results_listed(checkpoint const& files, given_program const& program) {
+/// The results of a program, and its warnings.
+std::pair<std::vector<listed_tensor>, std::vector<std::string>>
+results_listed(checkpoint const& files, given_program const& program) {
     std::vector<listed_tensor> tensors;
-    for (catalog_entry const& entry : results_of(files, program))
+    std::vector<std::string> warnings;
+    for (catalog_entry const& entry : results_of(files, program, warnings))
         tensors.emplace_back(entry.key, name(entry.dtype), list_of(entry.shape), "");
-    return tensors;
+    return {tensors, warnings};
 }
 
 /// A box that a rank has in a layout: key, data type and shape of the tensor, offset, extents.
@@ -321,7 +288,8 @@ void add_blocks(std::vector<listed_box>& boxes, shard_descriptor const& shard) {
 /// \param text the text of a layout file, and its name
 boxes_of_rank boxes_of(checkpoint const& files, given_program const& program,
                        std::pair<std::string, std::string> const& text, index_t rank) {
-    catalog const results = results_of(files, program);
+    std::vector<std::string> repeated_by_load;
+    catalog const results = results_of(files, program, repeated_by_load);
     auto const table =
         detail::table_of(detail::parse_layout_file(text.first, text.second), results);
     auto const completed = detail::target_layout(
@@ -349,12 +317,12 @@ std::optional<std::uintptr_t> address_of(checkpoint const& files, std::string co
 /// The code and the sentence of a rank's mistake; no sentence if there is none.
 using given_mistake = std::pair<std::string, std::string>;
 
-/// \pre `text` is the name of a code
+/// The code with that name; errc::usage for any other text.
 errc code_named(std::string const& text) {
-    auto code = errc::syntax;
-    while (name(code) != text)
-        code = static_cast<errc>(static_cast<int>(code) + 1);
-    return code;
+    for (int code = 0; code <= static_cast<int>(errc::deadline); ++code)
+        if (name(static_cast<errc>(code)) == text)
+            return static_cast<errc>(code);
+    return errc::usage;
 }
 
 /// The mistake that Python found, or else the error of `work`.
@@ -362,6 +330,26 @@ detail::local_error first_of(given_mistake const& mistake, auto const& work) {
     if (mistake.second.empty())
         return detail::attempt(work);
     return error(code_named(mistake.first), mistake.second);
+}
+
+/// Moves the tensors, and returns the warnings of the program. Ranks on several nodes relay bytes if
+/// that is faster.
+std::vector<std::string> move_tensors(given_communicator const& communicator,
+                                      std::vector<given_shard> const& have,
+                                      std::vector<given_shard> const& want,
+                                      given_program const& program, given_mistake const& mistake) {
+    std::vector<std::string> warnings;
+    const_state_dict source;
+    state_dict target;
+    options chosen{.between_nodes = relays()};
+    detail::local_error const problem = first_of(mistake, [&] {
+        source = state_of<const_state_dict>(have);
+        target = state_of<state_dict>(want);
+        chosen.program = program_of(program, warnings);
+    });
+    run_agreed(communicator, problem,
+               [&](auto const& world) { redistribute(world, source, target, chosen); });
+    return warnings;
 }
 
 /// Fills tensors of this rank from a checkpoint, which only a rank with a mistake lacks. Returns the
@@ -375,7 +363,7 @@ std::vector<std::string> load_tensors(given_communicator const& communicator,
     options chosen{.between_nodes = relays()};
     detail::local_error const problem = first_of(mistake, [&] {
         want = state_of<state_dict>(wanted);
-        chosen.program = program_of(program, warnings);
+        chosen.program = program_of(program, warnings, "not_used"); // others may be read later
     });
     run_agreed(communicator, problem,
                [&](auto const& world) { load(world, *files, want, chosen); });
@@ -397,8 +385,10 @@ std::vector<std::string> save_tensors(given_communicator const& communicator,
         have = state_of<const_state_dict>(tensors);
         chosen.program = program_of(program, warnings);
     });
-    run_agreed(communicator, problem,
-               [&](auto const& world) { save(world, have, target, chosen); });
+    run_agreed(communicator, problem, [&](auto const& world) {
+        auto const& notes = save(world, have, target, chosen).notes;
+        warnings.insert(warnings.end(), notes.begin(), notes.end());
+    });
     return warnings;
 }
 
@@ -448,12 +438,16 @@ NB_MODULE(_reshard, module) {
     module.def("run_everywhere", &run_everywhere);
     module.def("options_of", &options_of);
     module.def("redistribute", &move_tensors, nb::arg("communicator").none(), nb::arg("have"),
-               nb::arg("want"), nb::arg("program"));
-    module.def("refuse", &refuse, nb::arg("communicator").none(), nb::arg("text"));
+               nb::arg("want"), nb::arg("program"), nb::arg("mistake"));
     nb::class_<checkpoint>(module, "Files")
         .def("__init__", [](checkpoint* made, std::string const& path,
                             bool is_mapped) { new (made) checkpoint(path, {.mapped = is_mapped}); })
         .def("tensors", &tensors_of)
+        .def("warnings",
+             [](checkpoint const& files) {
+                 auto const& texts = files.metadata().warnings;
+                 return std::vector<std::string>(texts.begin(), texts.end());
+             })
         .def("results", &results_listed)
         .def("boxes", &boxes_of)
         .def("address", &address_of);

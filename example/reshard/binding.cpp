@@ -21,13 +21,14 @@ reshard::mpi_group group_of(int communicator) {
 }
 
 reshard::any_program program_of(std::string const& text, std::string const& file,
-                                std::vector<std::string>& warnings) {
+                                std::vector<std::string>& warnings, std::string const& left_out) {
     if (text.empty())
         return {};
     return reshard::aoa::with_findings(
         reshard::aoa::parse(text, file),
-        [&warnings](reshard::aoa::program const& expanded, reshard::aoa::finding const& finding) {
-            if (finding.level == reshard::aoa::severity::warning)
+        [&warnings, left_out](reshard::aoa::program const& expanded,
+                              reshard::aoa::finding const& finding) {
+            if (finding.level == reshard::aoa::severity::warning && finding.code != left_out)
                 warnings.push_back(reshard::aoa::describe_as(expanded, finding, ""));
         });
 }

@@ -57,9 +57,11 @@ void run_agreed(given_communicator const& communicator, reshard::detail::local_e
 /// A program that adds its warnings to `warnings`, which outlive it. Without text, tensors keep
 /// their names.
 ///
-/// \param file the name of the program in messages
+/// \param file     the name of the program in messages
+/// \param left_out the code of findings that are not added; empty: all are
 reshard::any_program program_of(std::string const& text, std::string const& file,
-                                std::vector<std::string>& warnings);
+                                std::vector<std::string>& warnings,
+                                std::string const& left_out = {});
 
 /// Words as `main` has them.
 std::vector<char*> pointers_to(std::vector<std::string>& words);

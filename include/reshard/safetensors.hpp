@@ -104,7 +104,7 @@ struct write_options {
 /// the order of Hugging Face's writer, by alignment and name.
 ///
 /// \throws error with errc::already_exists if the file exists and `replace` is false;
-///         errc::shape_mismatch if a tensor has not as many bytes as its shape needs;
+///         errc::shape_mismatch if the bytes of a tensor do not match its shape;
 ///         errc::bad_layout for a name that occurs twice; errc::unsupported, errc::overflow,
 ///         errc::limit_exceeded or errc::io. It names file and tensor
 RESHARD_DECL void write(std::string const& path, std::span<tensor const> tensors,

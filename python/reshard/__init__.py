@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union
 from . import _mpi, _tensors, layouts
 from ._error import Error
 from ._reshard import close as _close, options_of, redistribute as _redistribute
-from ._reshard import refuse as _refuse, run as _run, run_everywhere as _run_everywhere, version as __version__
+from ._reshard import run as _run, run_everywhere as _run_everywhere, version as __version__
 from ._files import Checkpoint, Tensor, load, open, save
 from ._page import Result
 from ._tensors import Shard, Warning
@@ -65,6 +65,8 @@ def _words(command: str, positional: Sequence[Path], options: dict[str, Any]) ->
         path = os.fspath(value)
         words.append("./" + path if path.startswith("-") else path)
     for name, value in options.items():
+        if isinstance(value, dict):
+            raise _tensors.Mistake(f"`{name}` must be the path of a file here; write the dictionary with json.dump")
         option = "--" + name.removesuffix("_").replace("_", "-")
         if value is True or (flags.get(name) and value):
             words.append(option)
@@ -103,16 +105,16 @@ def _command(command: str, *positional: Path, comm: Comm, **options: Any) -> Res
     except Exception as problem:
         mistake = f"{command}: {_tensors.sentence_of(problem)}"
     answer = _run_everywhere(words, mistake) if is_everywhere else _run(handle, words, mistake)
-    said = [(what, _in_python(command, text)) for what, text in answer.said]
+    lines = [(noun, _in_python(command, text)) for noun, text in answer.said]
     if answer.is_first:
-        _tensors.warn((text for what, text in said if what == "warning"), 4)
+        _tensors.warn((text for noun, text in lines if noun == "warning"), 4)
     try:
         answer.check()
     except Error as problem:
         raise Error(_in_python(command, str(problem)) + _hint(options.get("program")), problem.code) from None
     if not answer.text.startswith(("{", "[")):
         raise Error(f"{command}: to show its help, call help(reshard.{command})")
-    texts = {kind + "s": [text for what, text in said if what == kind] for kind in ("warning", "note")}
+    texts = {noun + "s": [text for other, text in lines if other == noun] for noun in ("warning", "note")}
     found = json.loads(answer.text)
     found = {"list": found} if isinstance(found, list) else found
     return Result(found | texts, words if "report" in [name for name, _, _ in _options_of(command)] else [])
@@ -210,17 +212,16 @@ def redistribute(comm: MPI.Comm | None, have: _tensors.Tensors, want: _tensors.T
            [1., 1., 1.]])
     """
     handle = _tensors.handle_of(comm)
+    caught = None
+    source: list[Any] = []
+    target: list[Any] = []
+    text = ("", "", False)
     try:
-        given = (_tensors.shards_of("have", have), _tensors.shards_of("want", want),
-                 _tensors.program_of(program, file, strict_warnings))
+        source, target = _tensors.shards_of("have", have), _tensors.shards_of("want", want)
+        text = _tensors.program_of(program, file, strict_warnings)
     except BaseException as problem:
-        try:
-            _refuse(handle, _tensors.sentence_of(problem))
-        except Error as told:
-            if isinstance(problem, Exception):
-                raise told from problem
-        raise  # for example KeyboardInterrupt; the other ranks know of it now
-    with _tensors.hint_of_path(given[2]):
-        warned = _redistribute(handle, *given)
+        caught = problem
+    with _tensors.hint_of_path(text):
+        warned = _tensors.agreed(handle, caught, lambda mistake: _redistribute(handle, source, target, text, mistake))
     if comm is None or comm.rank == 0:
         _tensors.warn(warned, 3)

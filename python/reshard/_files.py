@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import io
 import json
@@ -64,7 +65,7 @@ class Tensor:
         try:
             made, elements = _empty(self._framework, self.key, self.dtype, extent)
         except Mistake as problem:
-            raise _error(problem) from None
+            raise _tensors.error_of(problem) from None
         _load(None, self._files, [(self.key, self.shape, offset, elements)], self._program, ("", ""))
         return _finished(self._framework, made.reshape(kept))
 
@@ -92,13 +93,17 @@ class Checkpoint(Mapping[str, Tensor]):
             self.path: str = _tensors.path_of(path)
             text = _tensors.program_of(program, file, False)
         except (Mistake, UnicodeError, OSError) as problem:
-            raise _error(problem) from None
+            raise _tensors.error_of(problem) from None
         self._files = Files(self.path, bool(mapped))
         with _tensors.hint_of_path(text):
-            listed = self._files.results(text) if text[0] else self._files.tensors()
+            listed, warned = self._files.results(text) if text[0] else (self._files.tensors(), [])
+        _tensors.warn(self._files.warnings() + warned, 4)
         self._tensors = {one[0]: Tensor(self._files, one, framework, text, mapped) for one in listed}
 
     def __getitem__(self, key: str) -> Tensor:
+        if key not in self._tensors:
+            near = difflib.get_close_matches(key, self._tensors, 1) if isinstance(key, str) else []
+            raise KeyError(f"{key}: {self.path} has no such tensor" + (f"; did you mean '{near[0]}'?" if near else ""))
         return self._tensors[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -173,15 +178,17 @@ def load(path: Path, wanted: Tensors | None = None, program: Program = "", file:
     try:
         _check_framework(framework)
         files = Files(_tensors.path_of(path), False)
+        notes += files.warnings()
         text = _tensors.program_of(program, file, strict_warnings)
         if layout is None:
             found, shards = _asked(files, wanted, text, framework)
         else:
-            found, shards, notes = _placed(files, wanted, text, framework, _layout(layout), rank, comm)
+            found, shards, said = _placed(files, wanted, text, framework, _layout(layout), rank, comm)
+            notes += said
     except BaseException as problem:
         caught = problem
     with _tensors.hint_of_path(text):
-        warned = _agreed(handle, caught, lambda mistake: _load(handle, files, shards, text, mistake))
+        warned = _tensors.agreed(handle, caught, lambda mistake: _load(handle, files, shards, text, mistake))
     _warn(notes + warned, comm)
     return {key: value() for key, value in found.items()}
 
@@ -202,44 +209,26 @@ def save(path: Path, tensors: Tensors, program: Program = "", file: str = "progr
     """
     handle = _tensors.handle_of(comm)
     caught = None
-    target, shards, text = "", [], _BY_NAME
+    target, is_whole, replaces = "", False, False
+    shards: list[Any] = []
+    text = _BY_NAME
     try:
-        target = _tensors.path_of(path)
+        target, is_whole, replaces = _tensors.path_of(path), bool(whole), bool(force)
         shards, text = _tensors.shards_of("tensors", tensors), _tensors.program_of(program, file, strict_warnings)
     except BaseException as problem:
         caught = problem
     try:
         with _tensors.hint_of_path(text):
-            warned = _agreed(handle, caught,
-                             lambda mistake: _save(handle, target, shards, text, bool(whole), bool(force), mistake))
+            warned = _tensors.agreed(handle, caught,
+                             lambda mistake: _save(handle, target, shards, text, is_whole, replaces, mistake))
     except Error as problem:
         raise Error(str(problem).replace("allow it to be replaced", "say force=True"), problem.code) from problem.__cause__
     _warn(warned, comm)
 
 
-def _agreed(handle: int | None, caught: BaseException | None, call: Callable[[tuple[str, str]], list[str]]) -> list[str]:
-    """Calls `call` with the mistake of this rank, if any: then all ranks raise it."""
-    if caught is None:
-        return call(("", ""))
-    if handle is None and not isinstance(caught, Exception):
-        raise caught
-    if handle is None:
-        raise _error(caught) from caught
-    try:
-        call((_error(caught).code, _tensors.sentence_of(caught)))
-    except Error as told:
-        if isinstance(caught, Exception):
-            raise told from caught
-    raise caught  # for example KeyboardInterrupt; the other ranks know of it now
-
-
 def _warn(texts: list[str], comm: MPI.Comm | None) -> None:
     if comm is None or comm.rank == 0:
         _tensors.warn(texts, 4)
-
-
-def _error(problem: BaseException) -> Error:
-    return problem if isinstance(problem, Error) else Error(_tensors.sentence_of(problem))
 
 
 def _asked(files: Files, wanted: Tensors | None, program: _Program, framework: Framework) -> tuple[_Found, list[Any]]:
@@ -250,7 +239,7 @@ def _asked(files: Files, wanted: Tensors | None, program: _Program, framework: F
     found: _Found = {key: functools.partial(_tensor_of, want) for key, want in given.items()}
     known: dict[str, tuple[str, str, list[int], str]] = {}
     if wanted is None or len(given) < len(wanted):
-        known = {listed[0]: listed for listed in (files.results(program) if program[0] else files.tensors())}
+        known = {listed[0]: listed for listed in (files.results(program)[0] if program[0] else files.tensors())}
     boxes = []
     for key, index in (dict.fromkeys(known, ...) if wanted is None else wanted).items():
         if key in given:
@@ -359,7 +348,7 @@ def _empty(framework: Framework, key: str, dtype: str, shape: tuple[int, ...]) -
     if framework == "torch":
         import torch
 
-        kind = getattr(torch, {"float8_e8m0": "float8_e8m0fnu"}.get(dtype, dtype), None)
+        kind = _tensors.torch_dtype(dtype)
         if kind is None:
             raise Mistake(f"{key!r} is {dtype}, which PyTorch does not have")
         made = torch.empty(shape, dtype=kind)
@@ -390,7 +379,8 @@ def _kind_of_ml_dtypes(key: str, dtype: str) -> Any:
     try:
         import ml_dtypes
     except ImportError:
-        raise Mistake(f"{key!r} is {dtype}: NumPy needs the package ml_dtypes for it; or say framework=\"torch\"") from None
+        raise Mistake(f"{key!r} is {dtype}: NumPy needs the package ml_dtypes for it; or say framework=\"torch\", or "
+                      "program='** -> **, dtype=\"float32\"'") from None
     kind = getattr(ml_dtypes, {"float8_e8m0": "float8_e8m0fnu"}.get(dtype, dtype), None)
     if kind is None:
         raise Mistake(f"{key!r} is {dtype}, which NumPy and ml_dtypes do not have")

@@ -10,7 +10,7 @@ import os
 import reprlib
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
@@ -43,6 +43,13 @@ class Mistake(Exception):
     """The error in an argument, as a sentence."""
 
 
+def torch_dtype(name: str) -> Any:
+    """The data type of PyTorch with a name of this library, or None."""
+    import torch
+
+    return getattr(torch, {"float8_e8m0": "float8_e8m0fnu"}.get(name, name), None)
+
+
 def kind_of(value: object) -> str:
     return "None" if value is None else f"a value of type {type(value).__name__}"
 
@@ -52,15 +59,15 @@ def is_a(tensor: object, module: str, name: str) -> bool:
     return isinstance(tensor, getattr(sys.modules.get(module), name, ()))
 
 
-def integers(what: str, values: Any) -> list[int] | None:
+def integers(noun: str, values: Any) -> list[int] | None:
     if values is None:
         return None
     try:
         numbers = [operator.index(value) for value in values]
     except TypeError:
-        raise Mistake(f"{what} must be a tuple of integers, but {reprlib.repr(values)} was given") from None
+        raise Mistake(f"{noun} must be a tuple of integers, but {reprlib.repr(values)} was given") from None
     if any(not -(2**63) <= number < 2**63 for number in numbers):
-        raise Mistake(f"{what} has a number that does not fit in 64 bits")
+        raise Mistake(f"{noun} has a number that does not fit in 64 bits")
     return numbers
 
 
@@ -129,15 +136,38 @@ def shards_of(side: str, tensors: Tensors) -> list[Any]:
                 raise Mistake("a list without shards was given; leave the key out on ranks that have none of it")
             for shard in boxes_of(value):
                 given.append((key, *shard_of(side, shard)))
+        except Error as problem:
+            raise Error(f"{key!r}: {problem}", problem.code) from problem
         except Exception as problem:
             raise Mistake(f"{key!r}: {sentence_of(problem)}") from problem
     return given
 
 
 def sentence_of(problem: BaseException) -> str:
-    """An exception as a sentence, shortened because some exceptions show arrays."""
+    """An exception as a sentence, shortened because some exceptions show arrays, and without characters that UTF-8 lacks."""
     kind = "" if isinstance(problem, (Mistake, Error)) else f"{type(problem).__name__}: "
-    return f"{kind}{problem}"[:2000]
+    return f"{kind}{problem}"[:2000].encode(errors="backslashreplace").decode()
+
+
+def error_of(problem: BaseException) -> Error:
+    """An exception as the error that users see."""
+    return problem if isinstance(problem, Error) else Error(sentence_of(problem))
+
+
+def agreed(handle: int | None, caught: BaseException | None, call: Callable[[tuple[str, str]], list[str]]) -> list[str]:
+    """Calls `call` with the mistake of this rank, if any: then all ranks raise it."""
+    if caught is None:
+        return call(("", ""))
+    if handle is None:
+        if isinstance(caught, Error) or not isinstance(caught, Exception):
+            raise caught
+        raise error_of(caught) from caught
+    try:
+        call((error_of(caught).code, sentence_of(caught)))
+    except Error as told:
+        if isinstance(caught, Exception):
+            raise told from caught
+    raise caught  # for example KeyboardInterrupt; the other ranks know of it now
 
 
 def path_of(path: object) -> str:

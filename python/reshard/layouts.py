@@ -31,6 +31,7 @@ class ParallelState(Protocol):
     def get_context_parallel_world_size(self) -> int: ...
     def get_expert_model_parallel_world_size(self) -> int: ...
     def get_data_parallel_world_size(self) -> int: ...
+    def get_virtual_pipeline_model_parallel_world_size(self) -> int | None: ...
 
 
 # --- Boxes of a DTensor -----------------------------------------------------------------------------------------------
@@ -64,6 +65,7 @@ def _runs_of(shape: Sequence[int], placements: Sequence[Any], extents: Sequence[
              coordinates: Sequence[int]) -> list[_Runs]:
     """For each axis of a tensor, the runs of indices that a rank has, in the order of its local tensor."""
     axes: list[_Runs] = [[(0, size)] for size in shape]
+    strides: dict[int, int] = {}  # by axis: the parts that an earlier strided placement makes
     for placement, ranks, coordinate in zip(placements, extents, coordinates):
         if placement.is_partial():
             raise Error("a DTensor is Partial: its ranks have terms of a sum, not its values; redistribute it to "
@@ -71,6 +73,11 @@ def _runs_of(shape: Sequence[int], placements: Sequence[Any], extents: Sequence[
         if placement.is_replicate():
             continue
         axis = placement.dim + len(shape) if placement.dim < 0 else placement.dim
+        strided = strides.get(axis, 1)
+        if shape[axis] % strided:
+            raise Error(f"axis {axis} of a DTensor has {shape[axis]} elements, which {tuple(placements)} do not cut evenly "
+                        f"into {strided} parts; FSDP2 and DTensor place such parts differently, so give whole tensors")
+        strides[axis] = ranks * getattr(placement, "split_factor", 1) if hasattr(placement, "split_factor") else 1
         axes[axis] = _share(axes[axis], placement, ranks, coordinate)
     return [runs or [(0, 0)] for runs in axes]  # a rank without elements has an empty box
 
@@ -116,7 +123,7 @@ def from_tensors(tensors: Mapping[str, Any]) -> Layout:
     meshes = [tensor.device_mesh for tensor in tensors.values() if hasattr(tensor, "device_mesh")]
     if not meshes:
         raise Error("no tensor is a DTensor; from_mesh makes a layout of a DeviceMesh and placements")
-    ranks = max(len(_places(mesh)) for mesh in meshes)
+    ranks = 1 + max(max(_places(mesh)) for mesh in meshes)
     listed = {}
     for key, tensor in tensors.items():
         places = _places(tensor.device_mesh) if hasattr(tensor, "device_mesh") else {rank: () for rank in range(ranks)}
@@ -140,11 +147,14 @@ def _places(mesh: Any) -> dict[int, tuple[int, ...]]:
     """For each rank, its coordinates on a mesh, which may be a part of a larger one."""
     root = mesh._get_root_mesh() if hasattr(mesh, "_get_root_mesh") else mesh
     axes: Sequence[int]
-    names, own = root.mesh_dim_names, mesh.mesh_dim_names
-    if root is mesh or names is None or own is None or not set(own) <= set(names):
-        root, axes = mesh, range(mesh.mesh.ndim)
-    else:
+    names, own = root.mesh_dim_names or (), mesh.mesh_dim_names or ()
+    if root is mesh:
+        axes = range(mesh.mesh.ndim)
+    elif own and set(own) <= set(names):
         axes = [names.index(name) for name in own]
+    else:
+        raise Error(f"the mesh {tuple(own)} is not made of axes of its root mesh {tuple(names)}; give tensors on the root mesh, "
+                    "or on some of its axes")
     every = itertools.product(*map(range, root.mesh.shape))
     return {int(root.mesh[at]): tuple(at[axis] for axis in axes) for at in every}
 
@@ -242,19 +252,22 @@ def _cut_of_style(style: str | None, tensor: Any) -> Any:
 
 
 # Modules of Megatron-Core by the axis of their weight that tensor parallelism cuts; biases of columns are cut as well.
-_MEGATRON = {"**.linear_qkv.weight": 0, "**.linear_qkv.bias": 0, "**.linear_proj.weight": 1, "**.linear_fc1.weight": 0,
-             "**.linear_fc1.bias": 0, "**.linear_fc2.weight": 1, "embedding.word_embeddings.weight": 0,
-             "output_layer.weight": 0}
+_MEGATRON = {"**.linear_qkv.weight": 0, "**.linear_qkv.bias": 0, "**.linear_proj.weight": 1, "**.linear_fc2.weight": 1,
+             "embedding.word_embeddings.weight": 0, "output_layer.weight": 0}
 
 
-def from_megatron(parallel_state: ParallelState, layers: int, *, placements: Mapping[str, Any] | None = None) -> Layout:
+def from_megatron(parallel_state: ParallelState, layers: int, gated: bool, *,
+                  placements: Mapping[str, Mapping[str, Any]] | None = None) -> Layout:
     """The layout of a GPTModel of Megatron-Core by its parallel state, the module `megatron.core.parallel_state`.
 
     Ranks have the default order, `tp-cp-ep-dp-pp`. `layers` is the number of the model's layers, which the pipeline's
-    stages share evenly. `placements` replaces the patterns of keys and the axes that tensor parallelism cuts, which are
-    those of `linear_qkv`, `linear_proj`, `linear_fc1`, `linear_fc2`, the embedding and the output layer. Experts on
-    different ranks are refused: their keys have numbers that no rule gives to a rank.
+    stages share evenly. If `gated` is true (SwiGLU), `linear_fc1` is a gate on top of an up, of which each rank has its
+    part. `placements` replaces the rules for `linear_qkv`, `linear_proj`, `linear_fc1`, `linear_fc2`, the embedding and
+    the output layer: it maps patterns of keys to `{"tp": axis}`. Experts on different ranks are refused, as no rule gives
+    their numbers to ranks, and so are interleaved stages.
     """
+    if (chunks := parallel_state.get_virtual_pipeline_model_parallel_world_size() or 1) > 1:
+        raise Error(f"each stage of the pipeline has {chunks} chunks of layers, but a layout gives it one")
     if (experts := parallel_state.get_expert_model_parallel_world_size()) > 1:
         raise Error(f"the experts are on {experts} ranks, which no rule describes; list the shards of sharded_state_dict()")
     axes = {"pp": parallel_state.get_pipeline_model_parallel_world_size(),
@@ -262,8 +275,11 @@ def from_megatron(parallel_state: ParallelState, layers: int, *, placements: Map
             "cp": parallel_state.get_context_parallel_world_size(),
             "tp": parallel_state.get_tensor_model_parallel_world_size()}
     stages = axes["pp"]
-    cuts = {pattern: {"tp": axis} for pattern, axis in _MEGATRON.items()} if placements is None else placements
-    layout = from_mesh({name: extent for name, extent in axes.items() if extent > 1 or name == "tp"}, {**cuts, "**": {}})
+    cuts: dict[str, Mapping[str, Any]] = {pattern: {"tp": axis} for pattern, axis in _MEGATRON.items()}
+    cuts["**.linear_fc1.*"] = {"tp": {"axis": 0, "parts": 2} if gated else 0}
+    chosen = cuts if placements is None else placements
+    layout = from_mesh({name: extent for name, extent in axes.items() if extent > 1 or name == "tp"},
+                       {**chosen, "**": chosen.get("**", {})})
     if stages > 1:
         if layers % stages:
             raise Error(f"{layers} layers cannot be shared evenly by {stages} stages")

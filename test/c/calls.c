@@ -140,6 +140,10 @@ static void names_of_data_types(void) {
 
 // One process moves tensors without MPI, and cannot use a communicator.
 static void without_mpi(char const* why) {
+    char const* words[] = {"inspect", "model"};
+    char* json = (char*)words; // not null: a failed command changes it
+    CHECK_REFUSED(reshard_command(MPI_COMM_WORLD, 2, words, &json), RESHARD_USAGE, why);
+    CHECK(json == NULL);
     float source[4] = {0, 1, 2, 3}, target[4] = {0};
     const int64_t shape[] = {2, 2}, by_columns[] = {1, 2};
     const reshard_shard have = matrix("w", source, shape);
@@ -552,6 +556,8 @@ static void refused_commands(void) {
                   ranks == 3 ? "rank 2: argv" : "argv");
     CHECK_REFUSED(reshard_command(MPI_COMM_NULL, 2, inspect, NULL), RESHARD_USAGE,
                   "json is a null");
+    CHECK_REFUSED(reshard_command_f((int32_t)MPI_Comm_c2f(MPI_COMM_NULL), 2, inspect, &json),
+                  RESHARD_USAGE, "RESHARD_ALONE");
 }
 
 struct given_model {

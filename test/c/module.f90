@@ -27,8 +27,7 @@ program module_test
     call check(c_sizeof(options) == options%struct_bytes, "the size of options")
     call check(RESHARD_DEADLINE == 20 .and. RESHARD_FLOAT4_E2M1 == 23, "the last numbers")
     call check(index(reshard_version(), "0.") == 1, "the version")
-    call check(reshard_status_name(RESHARD_DEADLINE) == "deadline", "the name of a status")
-    call check(reshard_dtype_name(RESHARD_FLOAT4_E2M1) == "float4_e2m1", "the name of a data type")
+    call check_names()
     call check(len(reshard_dtype_name(0)) == 0, "the name of none")
 
     have = scalar(RESHARD_FLOAT32, c_loc(up))
@@ -63,6 +62,52 @@ program module_test
 
 contains
 
+    subroutine check_names()
+        call check(reshard_status_name(RESHARD_SYNTAX) == "syntax", "the status syntax")
+        call check(reshard_status_name(RESHARD_UNKNOWN_KEY) == "unknown_key", "the status unknown_key")
+        call check(reshard_status_name(RESHARD_BAD_MACRO) == "bad_macro", "the status bad_macro")
+        call check(reshard_status_name(RESHARD_SHAPE_MISMATCH) == "shape_mismatch", "the status shape_mismatch")
+        call check(reshard_status_name(RESHARD_DTYPE_MISMATCH) == "dtype_mismatch", "the status dtype_mismatch")
+        call check(reshard_status_name(RESHARD_NOT_COVERED) == "not_covered", "the status not_covered")
+        call check(reshard_status_name(RESHARD_OVERLAP) == "overlap", "the status overlap")
+        call check(reshard_status_name(RESHARD_OVERFLOW) == "overflow", "the status overflow")
+        call check(reshard_status_name(RESHARD_LIMIT_EXCEEDED) == "limit_exceeded", "the status limit_exceeded")
+        call check(reshard_status_name(RESHARD_BAD_LAYOUT) == "bad_layout", "the status bad_layout")
+        call check(reshard_status_name(RESHARD_MEMORY_OVERLAP) == "memory_overlap", "the status memory_overlap")
+        call check(reshard_status_name(RESHARD_RANKS_DISAGREE) == "ranks_disagree", "the status ranks_disagree")
+        call check(reshard_status_name(RESHARD_UNSUPPORTED) == "unsupported", "the status unsupported")
+        call check(reshard_status_name(RESHARD_NOT_INVERTIBLE) == "not_invertible", "the status not_invertible")
+        call check(reshard_status_name(RESHARD_USAGE) == "usage", "the status usage")
+        call check(reshard_status_name(RESHARD_CORRUPT_FILE) == "corrupt_file", "the status corrupt_file")
+        call check(reshard_status_name(RESHARD_MISSING_FILE) == "missing_file", "the status missing_file")
+        call check(reshard_status_name(RESHARD_ALREADY_EXISTS) == "already_exists", "the status already_exists")
+        call check(reshard_status_name(RESHARD_IO) == "io", "the status io")
+        call check(reshard_status_name(RESHARD_DEADLINE) == "deadline", "the status deadline")
+        call check(reshard_dtype_name(RESHARD_BOOL) == "bool", "the data type bool")
+        call check(reshard_dtype_name(RESHARD_UINT8) == "uint8", "the data type uint8")
+        call check(reshard_dtype_name(RESHARD_INT8) == "int8", "the data type int8")
+        call check(reshard_dtype_name(RESHARD_UINT16) == "uint16", "the data type uint16")
+        call check(reshard_dtype_name(RESHARD_INT16) == "int16", "the data type int16")
+        call check(reshard_dtype_name(RESHARD_UINT32) == "uint32", "the data type uint32")
+        call check(reshard_dtype_name(RESHARD_INT32) == "int32", "the data type int32")
+        call check(reshard_dtype_name(RESHARD_UINT64) == "uint64", "the data type uint64")
+        call check(reshard_dtype_name(RESHARD_INT64) == "int64", "the data type int64")
+        call check(reshard_dtype_name(RESHARD_FLOAT16) == "float16", "the data type float16")
+        call check(reshard_dtype_name(RESHARD_BFLOAT16) == "bfloat16", "the data type bfloat16")
+        call check(reshard_dtype_name(RESHARD_FLOAT32) == "float32", "the data type float32")
+        call check(reshard_dtype_name(RESHARD_FLOAT64) == "float64", "the data type float64")
+        call check(reshard_dtype_name(RESHARD_COMPLEX64) == "complex64", "the data type complex64")
+        call check(reshard_dtype_name(RESHARD_COMPLEX128) == "complex128", "the data type complex128")
+        call check(reshard_dtype_name(RESHARD_FLOAT8_E4M3FN) == "float8_e4m3fn", "the data type float8_e4m3fn")
+        call check(reshard_dtype_name(RESHARD_FLOAT8_E4M3FNUZ) == "float8_e4m3fnuz", "the data type float8_e4m3fnuz")
+        call check(reshard_dtype_name(RESHARD_FLOAT8_E5M2) == "float8_e5m2", "the data type float8_e5m2")
+        call check(reshard_dtype_name(RESHARD_FLOAT8_E5M2FNUZ) == "float8_e5m2fnuz", "the data type float8_e5m2fnuz")
+        call check(reshard_dtype_name(RESHARD_FLOAT8_E8M0) == "float8_e8m0", "the data type float8_e8m0")
+        call check(reshard_dtype_name(RESHARD_FLOAT6_E2M3) == "float6_e2m3", "the data type float6_e2m3")
+        call check(reshard_dtype_name(RESHARD_FLOAT6_E3M2) == "float6_e3m2", "the data type float6_e3m2")
+        call check(reshard_dtype_name(RESHARD_FLOAT4_E2M1) == "float4_e2m1", "the data type float4_e2m1")
+    end subroutine
+
     type(reshard_shard) function scalar(dtype, address)
         integer(c_int32_t), intent(in) :: dtype
         type(c_ptr), intent(in) :: address
@@ -71,11 +116,11 @@ contains
         scalar%data = address
     end function
 
-    subroutine check(is_right, what)
+    subroutine check(is_right, noun)
         logical, intent(in) :: is_right
-        character(len=*), intent(in) :: what
+        character(len=*), intent(in) :: noun
         if (is_right) return
-        write (error_unit, "(a)") what//" is wrong: "//reshard_error_text()
+        write (error_unit, "(a)") noun//" is wrong: "//reshard_error_text()
         call MPI_Abort(MPI_COMM_WORLD, 1)
     end subroutine
 end program

@@ -295,7 +295,7 @@ def pages(directory):
     layout = os.path.join(directory, "tp3.json")
     for shown in (reshard.open(model), reshard.inspect(model), reshard.check(model, program), reshard.plan(model, layout, program)):
         page = shown._repr_html_()
-        assert page.startswith("<iframe srcdoc=") and "&lt;svg" in page or "gate" in page, page[:200]
+        assert page.startswith("<iframe srcdoc=") and ("&lt;svg" in page or "gate" in page), page[:200]
     assert reshard.verify(model)._repr_html_() is None
 
 

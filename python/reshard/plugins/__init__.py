@@ -10,8 +10,8 @@
 All of them take the path of a checkpoint, and a program as `reshard.load` has it. The rest of this file is what they
 share: tensors of PyTorch that are filled.
 
-Each process reads its own boxes (`comm=None`): these frameworks have started their processes without MPI, and tell
-each other about errors themselves.
+Each process reads its own boxes (`comm=None`), as these frameworks have started their processes without MPI. An error of
+one process reaches the others only in `dcp`.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ def fill(path: Path, wanted: Mapping[str, Any], program: Program = "") -> None:
 
 def _boxes(key: str, value: Any) -> list[reshard.Shard]:
     try:
-        shards = [one if isinstance(one, reshard.Shard) else reshard.Shard(one.detach()) for one in _tensors.boxes_of(value)]
+        boxes = _tensors.boxes_of(value)
     except reshard.Error as problem:
         raise reshard.Error(f"{key!r}: {problem}", problem.code) from None
+    shards = [box if isinstance(box, reshard.Shard) else reshard.Shard(box.detach()) for box in boxes]
     if any(shard.tensor.is_meta for shard in shards):
         raise reshard.Error(f"{key!r} is on the device 'meta', which has no memory; call to_empty(device=...) first")
     return shards

@@ -18,7 +18,7 @@ from torch.distributed.tensor import DTensor
 
 import reshard
 from reshard._files import Path
-from reshard._tensors import Program
+from reshard._tensors import Program, torch_dtype
 from . import fill
 
 
@@ -53,7 +53,7 @@ class Reader(_Checkpoint, StorageReader):
 
     def read_metadata(self):
         def described(tensor):
-            properties, shape = TensorProperties(getattr(torch, tensor.dtype, None)), torch.Size(tensor.shape)
+            properties, shape = TensorProperties(torch_dtype(tensor.dtype)), torch.Size(tensor.shape)
             return TensorStorageMetadata(properties, shape, [ChunkStorageMetadata(torch.Size([0] * len(shape)), shape)])
 
         return Metadata({key: described(one) for key, one in reshard.open(self.path, program=self.program).items()})
@@ -83,8 +83,10 @@ class Writer(_Checkpoint, StorageWriter):
         pass
 
     def prepare_global_plan(self, plans):
-        if len(plans) > 1 and self.options.get("comm") is None:
-            raise ValueError(f"{len(plans)} processes write {self.path!r}; give Writer(..., comm=) their communicator of mpi4py")
+        comm = self.options.get("comm")
+        if (1 if comm is None else comm.size) != len(plans):
+            raise reshard.Error(f"{len(plans)} processes write {self.path!r}, but `comm` has "
+                                f"{'one process' if comm is None else comm.size}; give Writer(..., comm=) their communicator of mpi4py")
         return plans
 
     def write_data(self, plan, planner):

@@ -31,7 +31,7 @@ def load(sharded_state_dict: dict[str, Any], path: Path, program: Program = "") 
             data = value.data.detach()[(None,) * value.prepend_axis_num]
             shards.setdefault(value.key, []).append(reshard.Shard(data, value.global_shape, value.global_offset))
         elif not value.key.endswith("_extra_state"):
-            raise ValueError(f"{value.key!r} is an object, and only tensors are read; leave it out of the state dict")
+            raise reshard.Error(f"{value.key!r} is an object, and only tensors are read; leave it out of the state dict")
     fill(path, shards, program)
     dict_list_map_inplace(lambda value: value.data, state)
     merge(state, local)

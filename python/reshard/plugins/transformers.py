@@ -14,6 +14,7 @@ import os
 from typing import Any
 
 import torch
+import transformers
 
 import reshard
 from reshard import mappings
@@ -29,6 +30,8 @@ def load(model: Any, path: Path, program: Program = None, device: str | torch.de
     Without a program, a Hugging Face directory is read under the names of the model's modules: by the program of
     `reshard.mappings`, where they are not those of the checkpoint.
     """
+    if int(transformers.__version__.partition(".")[0]) < 5:
+        raise reshard.Error(f"transformers {transformers.__version__} would initialize the tensors again; it takes 5 or later", "unsupported")
     if any(tensor.is_meta for tensor in model.state_dict().values()):
         model._apply(lambda tensor: torch.empty_like(tensor, device=device) if tensor.is_meta else tensor)
         model.tie_weights()

@@ -465,6 +465,8 @@ BOOST_FIXTURE_TEST_CASE(an_index_and_its_files_agree, model_fixture) {
          ""},
         {R"("a":"1.safetensors","b":"2.safetensors")", errc::corrupt_file,
          "'c' is in 1.safetensors, but the index does not list it there", "ab"},
+        {R"("a":"model.safetensors.index.json")", errc::corrupt_file,
+         "model.safetensors.index.json: ", ""}, // itself
         {R"("a":"../1.safetensors")", errc::corrupt_file, "is not the name of a file", ""},
         {"", errc::corrupt_file, "the index lists no tensor", ""},
     };

@@ -35,9 +35,9 @@ struct mapped_file {
 /// The tensors and the metadata of a file; `name` lives as long as `bytes`.
 inline safetensors::file listed(std::span<std::byte const> bytes, std::string_view name,
                                 safetensors::open_options const& options) {
-    safetensors_options how;
-    how.mode = options.compatible ? safetensors_mode::compatible : safetensors_mode::strict;
-    safetensors_header header = parse_safetensors_header(bytes, bytes.size(), name, how);
+    safetensors_options chosen;
+    chosen.mode = options.compatible ? safetensors_mode::compatible : safetensors_mode::strict;
+    safetensors_header header = parse_safetensors_header(bytes, bytes.size(), name, chosen);
     safetensors::file file{
         std::string(name), {}, std::move(header.metadata), std::move(header.warnings), {}};
     file.tensors.reserve(header.tensors.size());
@@ -76,6 +76,15 @@ inline void intersect_metadata(std::map<std::string, std::string>& metadata,
     });
 }
 
+inline safetensors::file open_one(std::string const& path,
+                                  safetensors::open_options const& options) {
+    auto const memory = std::make_shared<mapped_file const>(path);
+    safetensors::file file =
+        listed({memory->bytes.data(), memory->bytes.bytes()}, memory->path, options);
+    file.memory = memory;
+    return file;
+}
+
 inline safetensors::file open_model(std::string const& path,
                                     safetensors::open_options const& options) {
     hf_index const index = parse_hf_index(read_text_file(path), path);
@@ -84,7 +93,7 @@ inline safetensors::file open_model(std::string const& path,
     auto const memory = std::make_shared<vector<std::shared_ptr<void const>>>();
     for (auto const& [name, keys] : keys_by_file(index)) {
         auto const place = std::filesystem::path(path).parent_path() / name;
-        safetensors::file part = safetensors::open(place, options);
+        safetensors::file part = open_one(place, options); // never another index
         index_keys names;
         for (safetensors::tensor const& tensor : part.tensors)
             names.push_back(tensor.name);
@@ -173,11 +182,7 @@ RESHARD_DECL file open(std::string const& path, open_options const& options) {
     std::string const name = std::filesystem::path(path).filename().string();
     if (detail::ending_in_index(name) == ".safetensors")
         return detail::open_model(path, options);
-    auto const memory = std::make_shared<detail::mapped_file const>(path);
-    file result =
-        detail::listed({memory->bytes.data(), memory->bytes.bytes()}, memory->path, options);
-    result.memory = memory;
-    return result;
+    return detail::open_one(path, options);
 }
 
 RESHARD_DECL file parse(std::span<std::byte const> bytes, std::string const& name,
