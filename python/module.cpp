@@ -360,9 +360,11 @@ std::vector<std::string> load_tensors(given_communicator const& communicator,
                                       given_program const& program, given_mistake const& mistake) {
     std::vector<std::string> warnings;
     state_dict want;
-    options chosen{.between_nodes = relays()};
+    options chosen;
     detail::local_error const problem = first_of(mistake, [&] {
         want = state_of<state_dict>(wanted);
+        if (!files->is_mapped()) // mapped files are not read, and cannot be passed on
+            chosen.between_nodes = relays();
         chosen.program = program_of(program, warnings, "not_used"); // others may be read later
     });
     run_agreed(communicator, problem,
@@ -411,6 +413,7 @@ void translate_errors() {
 } // namespace
 
 NB_MODULE(_reshard, module) {
+    nb::set_leak_warnings(false); // threads that run until the end keep objects
     module.attr("version") = std::to_string(RESHARD_VERSION_MAJOR) + "." +
                              std::to_string(RESHARD_VERSION_MINOR) + "." +
                              std::to_string(RESHARD_VERSION_PATCH);

@@ -117,7 +117,7 @@ def _command(command: str, *positional: Path, comm: Comm, **options: Any) -> Res
     texts = {noun + "s": [text for other, text in lines if other == noun] for noun in ("warning", "note")}
     found = json.loads(answer.text)
     found = {"list": found} if isinstance(found, list) else found
-    return Result(found | texts, words if "report" in [name for name, _, _ in _options_of(command)] else [])
+    return Result(found | texts, words if not options.get("report") and "report" in [name for name, _, _ in _options_of(command)] else [])
 
 
 def _hint(program: object) -> str:

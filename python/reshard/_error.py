@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import re
 
-_PLACE = re.compile(r"(?:rank (?P<rank>\d+): )?(?:(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): )?(?:'(?P<key>[^'\n]+)': )?")
+# Where a sentence says whose mistake it is: at its beginning, or after the path of a checkpoint.
+_RANK = re.compile(r"rank (?P<rank>\d+): ")
+_POSITION = re.compile(r"(?:^|: )(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): ")
+_KEY = re.compile(r"(?:^|: )'(?P<key>[^'\n]+)'(?:: | (?:has|is) )")
 
 
 class Error(RuntimeError):
     """Input that the library refuses: a sentence for people, and fields for programs.
 
-    `code` says what kind of error it is (`unknown_key`, `usage`, ...). The others are None if the sentence does not begin
-    with them.
+    `code` says what kind of error it is (`unknown_key`, `usage`, ...). The others are None if the sentence does not name
+    them.
 
     >>> problem = Error("rank 1: fuse.aoa:2:5: no such macro", "bad_macro")
     >>> problem.code, problem.rank, problem.file, problem.line, problem.column
@@ -31,35 +34,35 @@ class Error(RuntimeError):
     def __reduce__(self) -> tuple[type[Error], tuple[str, str]]:
         return type(self), (str(self), self.code)
 
-    def _field(self, name: str) -> str | None:
-        place = _PLACE.match(str(self))
-        return place[name] if place else None
+    def _field(self, pattern: re.Pattern[str], name: str) -> str | None:
+        found = pattern.search(str(self))
+        return found[name] if found else None
 
-    def _number(self, name: str) -> int | None:
-        text = self._field(name)
+    def _number(self, pattern: re.Pattern[str], name: str) -> int | None:
+        text = self._field(pattern, name)
         return None if text is None else int(text)
 
     @property
     def rank(self) -> int | None:
         """The rank that made the mistake."""
-        return self._number("rank")
+        return int(found["rank"]) if (found := _RANK.match(str(self))) else None
 
     @property
     def file(self) -> str | None:
         """The program or layout file with the mistake."""
-        return self._field("file")
+        return self._field(_POSITION, "file")
 
     @property
     def line(self) -> int | None:
         """The line in `file`, from 1 on."""
-        return self._number("line")
+        return self._number(_POSITION, "line")
 
     @property
     def column(self) -> int | None:
         """The column in `line`, from 1 on."""
-        return self._number("column")
+        return self._number(_POSITION, "column")
 
     @property
     def key(self) -> str | None:
         """The key of the tensor."""
-        return self._field("key")
+        return self._field(_KEY, "key")

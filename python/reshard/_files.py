@@ -60,9 +60,9 @@ class Tensor:
         if self.unread:
             raise Error(f"{self.key!r}: {self.unread}", "unsupported")
         offset, extent, kept = _box(self.key, index, self.shape)
-        if self._mapped and (address := self._files.address(self.key)) is not None:
-            return _in_file(self, address)[tuple(map(slice, offset, map(operator.add, offset, extent)))].reshape(kept)
         try:
+            if self._mapped and (address := self._files.address(self.key)) is not None:
+                return _in_file(self, address)[tuple(map(slice, offset, map(operator.add, offset, extent)))].reshape(kept)
             made, elements = _empty(self._framework, self.key, self.dtype, extent)
         except Mistake as problem:
             raise _tensors.error_of(problem) from None
@@ -92,7 +92,7 @@ class Checkpoint(Mapping[str, Tensor]):
                 raise Mistake("mapped=True gives read-only arrays of NumPy, and has no program")
             self.path: str = _tensors.path_of(path)
             text = _tensors.program_of(program, file, False)
-        except (Mistake, UnicodeError, OSError) as problem:
+        except (Mistake, UnicodeError, OSError, TypeError) as problem:
             raise _tensors.error_of(problem) from None
         self._files = Files(self.path, bool(mapped))
         with _tensors.hint_of_path(text):
@@ -116,7 +116,7 @@ class Checkpoint(Mapping[str, Tensor]):
         return f"<reshard.Checkpoint {self.path!r}: {len(self)} tensors>"
 
     def _repr_html_(self) -> str | None:
-        return _page.page_of(["inspect", "--json", self.path])
+        return _page.page_of(["inspect", "--json", "./" + self.path if self.path.startswith("-") else self.path])
 
 
 def open(path: Path, framework: Framework = "numpy", *, program: Program = "", file: str = "program",
@@ -180,6 +180,8 @@ def load(path: Path, wanted: Tensors | None = None, program: Program = "", file:
         files = Files(_tensors.path_of(path), False)
         notes += files.warnings()
         text = _tensors.program_of(program, file, strict_warnings)
+        if layout is None and rank is not None:
+            raise Mistake("`rank` is a rank of a layout; give `layout`, too")
         if layout is None:
             found, shards = _asked(files, wanted, text, framework)
         else:
@@ -263,9 +265,13 @@ def _tensor_of(want: Any) -> Any:
 def _layout(layout: Path | Mapping[str, Any]) -> tuple[str, str]:
     """The text of a layout file, and its name."""
     if isinstance(layout, Mapping):
-        return json.dumps(layout), "layout"
-    with io.open(layout, encoding="utf-8") as file:  # `open` is a function of this module
-        return file.read(), os.fspath(layout)
+        try:
+            return json.dumps(dict(layout)), "layout"
+        except (TypeError, ValueError) as problem:
+            raise Mistake(f"`layout` cannot be written as JSON: {problem}") from problem
+    path = _tensors.path_of(layout)
+    with io.open(path, encoding="utf-8") as file:  # `open` is a function of this module
+        return file.read(), path
 
 
 def _placed(files: Files, wanted: Tensors | None, program: _Program, framework: Framework, layout: tuple[str, str],
@@ -279,7 +285,7 @@ def _placed(files: Files, wanted: Tensors | None, program: _Program, framework: 
         raise Mistake("a layout needs `comm`, or `rank`: which of its ranks this process is")
     if comm is None and program[0]:
         raise Mistake("a program and a layout need `comm`, as what a program makes may depend on all ranks' shards")
-    number = operator.index(rank or 0) if comm is None else comm.rank
+    number = _rank(rank) if comm is None else comm.rank
     placed = files.boxes(program, layout, max(number, 0))
     if not 0 <= number < placed.ranks or (comm is not None and comm.size != placed.ranks):
         who = f"rank {number}" if comm is None else f"a communicator of {comm.size} ranks"
@@ -291,6 +297,12 @@ def _placed(files: Files, wanted: Tensors | None, program: _Program, framework: 
         shards.append((key, shape, offset, elements))
         filled.setdefault(key, []).append(made)
     return {key: functools.partial(_single, framework, made) for key, made in filled.items()}, shards, placed.notes
+
+
+def _rank(rank: Any) -> int:
+    if not _is_integer(rank) or abs(operator.index(rank)) >= 2**31:
+        raise Mistake(f"`rank` must be the number of a rank, but {rank!r} was given")
+    return operator.index(rank)
 
 
 def _single(framework: Framework, made: list[Any]) -> Any:
@@ -372,7 +384,7 @@ def _numpy_kind(key: str, dtype: str) -> Any:
 
 def _check_bytes(key: str, dtype: str) -> None:
     if dtype.startswith(("float4_", "float6_")):
-        raise Mistake(f"{key!r} is {dtype}, which no array has; leave it out of `wanted`, or convert the model with --program @dequantize")
+        raise Mistake(f"{key!r} is {dtype}, which no array has; leave it out of `wanted`, or convert the model with reshard.convert(..., program=\"@dequantize\")")
 
 
 def _kind_of_ml_dtypes(key: str, dtype: str) -> Any:
@@ -408,7 +420,7 @@ class _Mapped:
 
 
 def _in_file(tensor: Tensor, address: int) -> Any:
-    """A whole tensor in a mapped file."""
+    """A whole tensor in a mapped file, which is read-only."""
     import numpy
 
     kind = _numpy_kind(tensor.key, tensor.dtype)

@@ -117,7 +117,7 @@ _CODES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF1
 def from_tensors(tensors: Mapping[str, Any]) -> Layout:
     """The layout of DTensors, such as `module.state_dict()` has after `fully_shard` or `parallelize_module`.
 
-    Every process has the same result, which lists the shards of all ranks. Other tensors are on all ranks of the
+    Every process that gives the same keys has the same result, which lists the shards of all ranks. Other tensors are on all ranks of the
     tensors' mesh. A mesh that is a part of a larger one, such as `mesh["tp"]`, is repeated along its other axes.
     """
     meshes = [tensor.device_mesh for tensor in tensors.values() if hasattr(tensor, "device_mesh")]
@@ -126,6 +126,8 @@ def from_tensors(tensors: Mapping[str, Any]) -> Layout:
     ranks = 1 + max(max(_places(mesh)) for mesh in meshes)
     listed = {}
     for key, tensor in tensors.items():
+        if not hasattr(tensor, "dtype"):
+            raise Error(f"'{key}': a value of type {type(tensor).__name__} is not a tensor; leave it out")
         places = _places(tensor.device_mesh) if hasattr(tensor, "device_mesh") else {rank: () for rank in range(ranks)}
         code = _CODES.get(str(tensor.dtype).rpartition(".")[2])
         if code is None:
@@ -174,10 +176,16 @@ def from_mesh(mesh: Any, placements: Mapping[str, Any]) -> Layout:
     for pattern, given in placements.items():
         if isinstance(given, Mapping):
             shard = dict(given)
+        elif not isinstance(given, Sequence) or isinstance(given, str):
+            raise Error(f"'{pattern}': a placement for each mesh axis, or a dictionary, is expected, not {given!r}")
         elif len(given) != len(axes):
             raise Error(f"'{pattern}': {len(given)} placements were given, but the mesh has {len(axes)} axes")
         else:
             shard = {name: cut for (name, _), one in zip(axes, given) if (cut := _cut(pattern, one)) is not None}
+            cuts = [cut["axis"] if isinstance(cut, dict) else cut for cut in shard.values()]
+            if len(set(cuts)) < len(cuts) and any(isinstance(cut, dict) for cut in shard.values()):
+                raise Error(f"'{pattern}': a strided placement cuts an axis that another mesh axis cuts, too, which rules "
+                            "cannot say; from_tensors lists such shards")
         rules.append({"match": pattern, "shard": shard})
     return {"mesh": axes, "rules": rules}
 
@@ -193,10 +201,27 @@ def _axes_of(mesh: Any) -> list[list[Any]]:
     return [[name, int(extent)] for name, extent in zip(names, mesh.mesh.shape)]
 
 
+class _Shard:
+    """The number of an axis as a placement."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def is_replicate(self) -> bool:
+        return False
+
+    def is_partial(self) -> bool:
+        return False
+
+
 def _cut(pattern: str, placement: Any) -> Any:
     """A placement of PyTorch, as a layout file describes it; None if it cuts nothing."""
-    if placement is None or isinstance(placement, int):
-        return placement
+    if placement is None:
+        return None
+    if hasattr(placement, "__index__") and not isinstance(placement, bool):
+        placement = _Shard(operator.index(placement))
+    if not hasattr(placement, "is_replicate"):
+        raise Error(f"'{pattern}': {placement!r} is neither a placement nor the number of an axis")
     if placement.is_replicate():
         return None
     if placement.is_partial():
@@ -275,6 +300,8 @@ def from_megatron(parallel_state: ParallelState, layers: int, gated: bool, *,
             "cp": parallel_state.get_context_parallel_world_size(),
             "tp": parallel_state.get_tensor_model_parallel_world_size()}
     stages = axes["pp"]
+    if layers < 1:
+        raise Error(f"a model has at least one layer, not {layers}")
     cuts: dict[str, Mapping[str, Any]] = {pattern: {"tp": axis} for pattern, axis in _MEGATRON.items()}
     cuts["**.linear_fc1.*"] = {"tp": {"axis": 0, "parts": 2} if gated else 0}
     chosen = cuts if placements is None else placements

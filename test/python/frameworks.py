@@ -101,6 +101,11 @@ def dtensors(directory):
         have = torch.cat([box.flatten() for box in (boxes if isinstance(boxes, list) else [boxes])])
         assert have.sort()[0].equal(spread[key].to_local().flatten().sort()[0]), key  # boxes may be in another order
 
+    strided = [_StridedShard(0, split_factor=2), Shard(0)]
+    text = refusal(lambda: reshard.layouts.from_mesh({"dp": 2, "tp": 2}, {"w": strided}))
+    assert "'w'" in text and "from_tensors" in text, text
+    layout = reshard.layouts.from_mesh({"dp": 1, "tp": ranks}, {"w": [Replicate(), Shard(1)], "v": [None, 0]})
+    assert [rule["shard"] for rule in layout["rules"]] == [{"tp": 1}, {"tp": 0}], layout
     uneven = distribute_tensor(torch.zeros(9), meshes[1], [_StridedShard(0, split_factor=2), Shard(0)], src_data_rank=None)
     assert "do not cut evenly" in (text := refusal(lambda: reshard.save(path, {"w": uneven}, comm=comm, force=True))), text
     partial = DTensor.from_local(torch.zeros(4), meshes[0], [Partial()])

@@ -192,6 +192,16 @@ def opened(directory):
     found = files["up"][2:4]
     assert numpy.array_equal(found, wanted["up"][2:4]) and not found.flags.writeable
     assert numpy.array_equal(numpy.stack(list(files["gate"])), wanted["gate"])
+    assert numpy.array_equal(numpy.asarray(files["up"]), wanted["up"])
+    code, text = refusal(lambda: reshard.load(model, rank=0))
+    assert "give `layout`" in text, text
+    code, text = refusal(lambda: reshard.load(model, layout=1, rank=0))
+    assert "TypeError" in text, text
+    try:
+        files["gat"]
+        raise AssertionError("a wrong key was found")
+    except KeyError as problem:
+        assert "did you mean 'gate'" in str(problem), problem
 
     target = os.path.join(directory, "saved")
     rows = wanted["gate"][mine]
@@ -269,6 +279,16 @@ def fields(directory):
             assert (problem.rank, problem.file, problem.line) == expected and problem.column, problem
             again = pickle.loads(pickle.dumps(problem))
             assert (str(again), again.code, again.line) == (str(problem), problem.code, problem.line)
+    rows = [
+        ("rank 1: m: p.aoa:3:4: unknown key: 'x'", (1, None, "p.aoa", 3, 4)),
+        ("m: 'w' has the shape [2], but", (None, "w", None, None, None)),
+        ("'q' is wanted, but the checkpoint does not have it", (None, "q", None, None, None)),
+        ("p.aoa:1:9: syntax: expected '->', found ';'", (None, None, "p.aoa", 1, 9)),
+        ("no such file", (None, None, None, None, None)),
+    ]
+    for text, expected in rows:
+        problem = reshard.Error(text)
+        assert (problem.rank, problem.key, problem.file, problem.line, problem.column) == expected, text
     try:
         reshard.redistribute(comm, {"w": 1.5} if rank == ranks - 1 else source, {"w": numpy.zeros(6, "float32")})
     except reshard.Error as problem:
