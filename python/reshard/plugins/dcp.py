@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.distributed.checkpoint import Metadata, StorageReader, StorageWriter
-from torch.distributed.checkpoint.metadata import ChunkStorageMetadata, TensorProperties, TensorStorageMetadata
-from torch.distributed.checkpoint.storage import WriteResult
+from torch.distributed.checkpoint.metadata import ChunkStorageMetadata, Metadata, TensorProperties, TensorStorageMetadata
+from torch.distributed.checkpoint.storage import StorageReader, StorageWriter, WriteResult
 from torch.distributed.tensor import DTensor
 
 import reshard
@@ -28,22 +27,22 @@ class _Checkpoint:
     def __init__(self, path: Path, program: Program = "", **options: Any) -> None:
         self.path, self.program, self.options = path, program, options
 
-    def reset(self, checkpoint_id=None):
+    def reset(self, checkpoint_id: Path | None = None) -> None:
         self.path = self.path if checkpoint_id is None else checkpoint_id
 
-    def prepare_local_plan(self, plan):
+    def prepare_local_plan(self, plan: Any) -> Any:
         return plan
 
-    def prepare_global_plan(self, plans):
+    def prepare_global_plan(self, plans: list[Any]) -> list[Any]:
         return plans
 
     @classmethod
-    def validate_checkpoint_id(cls, checkpoint_id):
+    def validate_checkpoint_id(cls, checkpoint_id: Any) -> bool:
         return True
 
 
-def _done(result):
-    future = torch.futures.Future()
+def _done(result: Any) -> Any:
+    future: Any = torch.futures.Future()
     future.set_result(result)
     return future
 
@@ -51,18 +50,19 @@ def _done(result):
 class Reader(_Checkpoint, StorageReader):
     """Reads what a program makes of a checkpoint; each process reads its own boxes."""
 
-    def read_metadata(self):
-        def described(tensor):
+    def read_metadata(self) -> Metadata:
+        def described(tensor: reshard.Tensor) -> TensorStorageMetadata:
             properties, shape = TensorProperties(torch_dtype(tensor.dtype)), torch.Size(tensor.shape)
             return TensorStorageMetadata(properties, shape, [ChunkStorageMetadata(torch.Size([0] * len(shape)), shape)])
 
         return Metadata({key: described(one) for key, one in reshard.open(self.path, program=self.program).items()})
 
-    def set_up_storage_reader(self, metadata, is_coordinator):
-        self.metadata = metadata.state_dict_metadata
+    def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool) -> None:
+        self.metadata: dict[str, Any] = dict(metadata.state_dict_metadata)
 
-    def read_data(self, plan, planner):
-        tensors, shards = [planner.resolve_tensor(item).detach() for item in plan.items], {}
+    def read_data(self, plan: Any, planner: Any) -> Any:
+        tensors = [planner.resolve_tensor(item).detach() for item in plan.items]
+        shards: dict[str, Any] = {}
         for item, tensor in zip(plan.items, tensors):
             key = item.storage_index.fqn
             whole = getattr(planner, "state_dict", {}).get(item.dest_index.fqn)
@@ -79,18 +79,18 @@ class Reader(_Checkpoint, StorageReader):
 class Writer(_Checkpoint, StorageWriter):
     """Writes a checkpoint by `reshard.save`, with its options. Several processes need `comm=`."""
 
-    def set_up_storage_writer(self, is_coordinator, *args, **kwargs):
+    def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
         pass
 
-    def prepare_global_plan(self, plans):
+    def prepare_global_plan(self, plans: list[Any]) -> list[Any]:
         comm = self.options.get("comm")
         if (1 if comm is None else comm.size) != len(plans):
             raise reshard.Error(f"{len(plans)} processes write {self.path!r}, but `comm` has "
                                 f"{'one process' if comm is None else comm.size}; give Writer(..., comm=) their communicator of mpi4py")
         return plans
 
-    def write_data(self, plan, planner):
-        shards = {}
+    def write_data(self, plan: Any, planner: Any) -> Any:
+        shards: dict[str, list[Any]] = {}
         for item in plan.items:
             data, of = planner.resolve_data(item), item.tensor_data
             shard = reshard.Shard(data.detach().cpu(), of.size, of.chunk.offsets) if of else data  # `save` refuses objects
@@ -98,5 +98,5 @@ class Writer(_Checkpoint, StorageWriter):
         reshard.save(self.path, shards, self.program, **self.options)
         return _done([WriteResult(item.index, 0, None) for item in plan.items])
 
-    def finish(self, metadata, results):
+    def finish(self, metadata: Metadata, results: Any) -> None:
         pass

@@ -35,4 +35,5 @@ def load(sharded_state_dict: dict[str, Any], path: Path, program: Program = "") 
     fill(path, shards, program)
     dict_list_map_inplace(lambda value: value.data, state)
     merge(state, local)
-    return apply_factory_merges(state, factories)
+    found: dict[str, Any] = apply_factory_merges(state, factories)
+    return found

@@ -12,6 +12,7 @@ import math
 import pathlib
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from vllm.model_executor.model_loader import DefaultModelLoader, register_model_loader
@@ -36,20 +37,20 @@ def weights(path: Path, program: Program = "", batch: int = 2**28) -> Iterator[t
 
 
 @register_model_loader("reshard")
-class Loader(DefaultModelLoader):
+class Loader(DefaultModelLoader):  # type: ignore[misc]
     """Loads `path` of `model_loader_extra_config`, or the folder of the model, by the text `program` or the file
     `program_file`. vLLM refuses a model with parameters that this leaves empty."""
 
-    def __init__(self, load_config):
-        self.given = dict(load_config.model_loader_extra_config)
+    def __init__(self, load_config: Any) -> None:
+        self.given: dict[str, Any] = dict(load_config.model_loader_extra_config)
         if "program_file" in self.given:
             self.given["program"] = pathlib.Path(self.given.pop("program_file"))
         super().__init__(dataclasses.replace(load_config, model_loader_extra_config={}))
 
-    def download_model(self, model_config):
+    def download_model(self, model_config: Any) -> None:
         pass  # it is a local file or directory
 
-    def get_all_weights(self, model_config, model):
+    def get_all_weights(self, model_config: Any, model: Any) -> Iterator[tuple[str, torch.Tensor]]:
         self.counter_before_loading_weights = time.perf_counter()
         return weights(**{"path": model_config.model} | self.given)
 
