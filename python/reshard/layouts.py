@@ -65,7 +65,7 @@ def _runs_of(shape: Sequence[int], placements: Sequence[Any], extents: Sequence[
              coordinates: Sequence[int]) -> list[_Runs]:
     """For each axis of a tensor, the runs of indices that a rank has, in the order of its local tensor."""
     axes: list[_Runs] = [[(0, size)] for size in shape]
-    strides: dict[int, int] = {}  # by axis: the parts that an earlier strided placement makes
+    of_fsdp: dict[tuple[int, int], tuple[_Runs, int, int]] = {}  # by axis and factor: what it cuts, ranks, a coordinate
     for placement, ranks, coordinate in zip(placements, extents, coordinates):
         if placement.is_partial():
             raise Error("a DTensor is Partial: its ranks have terms of a sum, not its values; redistribute it to "
@@ -73,12 +73,15 @@ def _runs_of(shape: Sequence[int], placements: Sequence[Any], extents: Sequence[
         if placement.is_replicate():
             continue
         axis = placement.dim + len(shape) if placement.dim < 0 else placement.dim
-        strided = strides.get(axis, 1)
-        if shape[axis] % strided:
-            raise Error(f"axis {axis} of a DTensor has {shape[axis]} elements, which {tuple(placements)} do not cut evenly "
-                        f"into {strided} parts; FSDP2 and DTensor place such parts differently, so give whole tensors")
-        strides[axis] = ranks * getattr(placement, "split_factor", 1) if hasattr(placement, "split_factor") else 1
-        axes[axis] = _share(axes[axis], placement, ranks, coordinate)
+        share = _share(axes[axis], placement, ranks, coordinate)
+        if (axis, ranks) in of_fsdp:  # FSDP2 has cut what tensor parallelism cuts here
+            before, earlier_ranks, earlier = of_fsdp[axis, ranks]
+            if share != _chunks(_chunks(before, ranks)[coordinate], earlier_ranks)[earlier]:
+                raise Error(f"axis {axis} of a DTensor has {shape[axis]} elements, which {tuple(placements)} do not cut evenly; "
+                            "FSDP2 and DTensor give such parts to different ranks, so give whole tensors")
+        if hasattr(placement, "split_factor"):
+            of_fsdp[axis, placement.split_factor] = axes[axis], ranks, coordinate
+        axes[axis] = share
     return [runs or [(0, 0)] for runs in axes]  # a rank without elements has an empty box
 
 
