@@ -62,9 +62,9 @@ detail::local_error mistake_of(std::string const& text) {
 
 /// Runs a command on all processes of the job.
 answer run_everywhere(std::vector<std::string> const& words, std::string const& mistake) {
-    nb::gil_scoped_release const others_may_run;
-    if (!processes())
+    if (!processes()) // by one thread: the interpreter is locked
         processes() = std::make_unique<tool::processes>();
+    nb::gil_scoped_release const others_may_run;
     return tool::run_words(*processes(), words, mistake_of(mistake));
 }
 
@@ -443,16 +443,19 @@ NB_MODULE(_reshard, module) {
     module.def("redistribute", &move_tensors, nb::arg("communicator").none(), nb::arg("have"),
                nb::arg("want"), nb::arg("program"), nb::arg("mistake"));
     nb::class_<checkpoint>(module, "Files")
-        .def("__init__", [](checkpoint* made, std::string const& path,
-                            bool is_mapped) { new (made) checkpoint(path, {.mapped = is_mapped}); })
+        .def("__init__",
+             [](checkpoint* made, std::string const& path, bool is_mapped) {
+                 nb::gil_scoped_release const others_may_run;
+                 new (made) checkpoint(path, {.mapped = is_mapped});
+             })
         .def("tensors", &tensors_of)
         .def("warnings",
              [](checkpoint const& files) {
                  auto const& texts = files.metadata().warnings;
                  return std::vector<std::string>(texts.begin(), texts.end());
              })
-        .def("results", &results_listed)
-        .def("boxes", &boxes_of)
+        .def("results", &results_listed, nb::call_guard<nb::gil_scoped_release>())
+        .def("boxes", &boxes_of, nb::call_guard<nb::gil_scoped_release>())
         .def("address", &address_of);
     nb::class_<boxes_of_rank>(module, "Boxes")
         .def_ro("ranks", &boxes_of_rank::ranks)
