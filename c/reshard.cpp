@@ -9,7 +9,6 @@
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
-#include <reshard/version.hpp>
 
 #include "binding.hpp"
 
@@ -222,11 +221,8 @@ void describe(detail::checkpoint_tensor const& found, reshard_tensor& tensor) {
 }
 
 detail::checkpoint_tensor const& tensor_of(checkpoint const& files, std::string const& key) {
-    auto const& tensors = files.metadata().tensors;
-    auto const found = std::lower_bound(tensors.begin(), tensors.end(), key,
-                                        [](detail::checkpoint_tensor const& tensor,
-                                           std::string const& k) { return tensor.key < k; });
-    if (found == tensors.end() || found->key != key)
+    detail::checkpoint_tensor const* const found = tool::find_tensor(files, key);
+    if (!found)
         fail(errc::unknown_key, files.metadata().path.string(), ": has no tensor '", key, "'");
     return *found;
 }
@@ -416,9 +412,7 @@ void run(given_communicator const& communicator, int argc, char const* const* ar
 } // namespace
 
 char const* reshard_version() {
-    static std::string const text = std::to_string(RESHARD_VERSION_MAJOR) + "." +
-                                    std::to_string(RESHARD_VERSION_MINOR) + "." +
-                                    std::to_string(RESHARD_VERSION_PATCH);
+    static std::string const text = tool::version_text();
     return text.c_str();
 }
 

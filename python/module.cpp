@@ -12,7 +12,6 @@
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/target_files.hpp>
-#include <reshard/version.hpp>
 
 #include "binding.hpp"
 #include "command.hpp"
@@ -26,7 +25,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -303,9 +301,8 @@ boxes_of_rank boxes_of(checkpoint const& files, given_program const& program,
 
 /// The address of a tensor's elements in a mapped file, if they are there row by row.
 std::optional<std::uintptr_t> address_of(checkpoint const& files, std::string const& key) {
-    auto const& tensors = files.metadata().tensors;
-    auto const found = std::ranges::find(tensors, key, &detail::checkpoint_tensor::key);
-    if (found == tensors.end() || !found->is_read() || found->shards.size() != 1)
+    detail::checkpoint_tensor const* const found = tool::find_tensor(files, key);
+    if (!found || !found->is_read() || found->shards.size() != 1)
         return std::nullopt;
     detail::checkpoint_shard const& shard = found->shards.front();
     if (shard.flat || !shard.cycles.empty() || box(shard.region).shape != found->shape)
@@ -414,9 +411,7 @@ void translate_errors() {
 
 NB_MODULE(_reshard, module) {
     nb::set_leak_warnings(false); // threads that run until the end keep objects
-    module.attr("version") = std::to_string(RESHARD_VERSION_MAJOR) + "." +
-                             std::to_string(RESHARD_VERSION_MINOR) + "." +
-                             std::to_string(RESHARD_VERSION_PATCH);
+    module.attr("version") = tool::version_text();
 #ifdef RESHARD_MPI_AT_RUN_TIME
     module.attr("mpi") = nb::none(); // until `use_mpi`
     module.def("use_mpi", [](std::uintptr_t table) {

@@ -7,10 +7,12 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/bind/program.hpp>
+#include <reshard/version.hpp>
 
 #include <boost/mpi/communicator.hpp>
 #include <mpi.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace tool {
@@ -31,6 +33,19 @@ reshard::any_program program_of(std::string const& text, std::string const& file
             if (finding.level == reshard::aoa::severity::warning && finding.code != left_out)
                 warnings.push_back(reshard::aoa::describe_as(expanded, finding, ""));
         });
+}
+
+reshard::detail::checkpoint_tensor const* find_tensor(reshard::checkpoint const& files,
+                                                      std::string const& key) {
+    auto const& tensors = files.metadata().tensors;
+    auto const match =
+        std::ranges::lower_bound(tensors, key, {}, &reshard::detail::checkpoint_tensor::key);
+    return match == tensors.end() || match->key != key ? nullptr : &*match;
+}
+
+std::string version_text() {
+    return std::to_string(RESHARD_VERSION_MAJOR) + "." + std::to_string(RESHARD_VERSION_MINOR) +
+           "." + std::to_string(RESHARD_VERSION_PATCH);
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {

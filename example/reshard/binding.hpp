@@ -11,6 +11,7 @@
 #include <reshard/group/agree.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/mpi/mpi_group.hpp>
+#include <reshard/storage/checkpoint.hpp>
 
 #include <optional>
 #include <string>
@@ -62,6 +63,13 @@ void run_agreed(given_communicator const& communicator, reshard::detail::local_e
 reshard::any_program program_of(std::string const& text, std::string const& file,
                                 std::vector<std::string>& warnings,
                                 std::string const& left_out = {});
+
+/// The tensor of a checkpoint with that key; null if there is none.
+reshard::detail::checkpoint_tensor const* find_tensor(reshard::checkpoint const& files,
+                                                      std::string const& key);
+
+/// The version of the library, such as `0.1.0`.
+std::string version_text();
 
 /// Words as `main` has them.
 std::vector<char*> pointers_to(std::vector<std::string>& words);

@@ -92,7 +92,7 @@ RESHARD_DECL file open(std::string const& path, open_options const& options = {}
 RESHARD_DECL file parse(std::span<std::byte const> bytes, std::string const& name,
                         open_options const& options = {});
 
-/// What is written besides tensors, and where.
+/// The metadata to write, and whether a file may be replaced.
 struct write_options {
     std::map<std::string, std::string> metadata = {};
     bool replace = false; ///< if true, replaces an existing file
