@@ -67,7 +67,7 @@ function(reshard_add_library component)
 endfunction()
 
 reshard_add_library(core LINK Boost::headers
-    ROOMS core layout tensor copy os group expr plan aoa bind bridge model)
+    ROOMS core layout tensor copy device os group expr plan aoa bind bridge model)
 reshard_add_library(analysis OF core ROOMS analysis)
 if(TARGET Boost::json AND TARGET xxHash::xxhash AND TARGET ZLIB::ZLIB)
     reshard_add_library(format OF core LINK Boost::json xxHash::xxhash ZLIB::ZLIB ROOMS format)

@@ -20,6 +20,7 @@ ROOMS = {
     "layout": ["core"],
     "tensor": ["core", "layout"],
     "copy": ["core"],
+    "device": ["core", "tensor", "copy"],
     "os": ["core"],
     "group": ["core", "layout"],
     "expr": ["core", "group", "layout", "copy"],
@@ -29,12 +30,13 @@ ROOMS = {
     "model": ["core", "layout", "tensor", "expr"],
     "adapt": ["core", "tensor"],
     "format": ["core", "layout", "copy", "os", "expr", "plan", "model", "reshard/safetensors.hpp"],
-    "bind": ["core", "group", "layout", "tensor", "copy", "expr", "plan"],
+    "bind": ["core", "group", "layout", "tensor", "copy", "device", "expr", "plan"],
     "bridge": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "bind"],
-    "mpi": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind"],
+    "mpi": ["core", "group", "layout", "tensor", "copy", "device", "os", "expr", "plan", "aoa",
+            "bind"],
     "storage": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",
                 "model", "format", "mpi"],
-    "testing": ["core", "layout", "tensor", "bind"],
+    "testing": ["core", "layout", "tensor", "copy", "device", "os", "bind"],
 }
 # What is compiled once gathers the bodies of all rooms.
 ROOMS["impl"] = list(ROOMS)

@@ -114,9 +114,34 @@ constexpr element_type type_of(data_type dtype) {
     fail(errc::unsupported, "elements of ", dtype, " cannot be exported to DLPack");
 }
 
-/// The kind of memory of a DLPack device type. CPU, CUDA host and ROCm host have host memory.
-constexpr memory_kind memory_of_device(std::int32_t type) {
-    return type == 1 || type == 3 || type == 11 ? memory_kind::host : memory_kind::device;
+/// The memory of a DLPack device. CPU, CUDA host and ROCm host have host memory. Managed memory
+/// counts as device memory, since a kernel may be using it.
+constexpr memory_space memory_of_device(std::int32_t type, std::int32_t number = 0) {
+    switch (type) {
+    case 1:
+    case 3:
+    case 11: return {};
+    case 2:
+    case 13: return {memory_space::cuda, number};
+    case 10: return {memory_space::rocm, number};
+    case 14: return {memory_space::sycl, number};
+    default: return {memory_space::device, number};
+    }
+}
+
+/// The device of a tensor's elements. The host's memory, pinned or not, is that of the processor.
+///
+/// \throws error with errc::unsupported for a device that DLPack does not name
+inline device device_of(const_tensor_view const& t) {
+    switch (t.memory.kind) {
+    case memory_space::host: return {1, 0};
+    case memory_space::cuda: return {2, t.memory.number};
+    case memory_space::rocm: return {10, t.memory.number};
+    case memory_space::sycl: return {14, t.memory.number};
+    default:
+        fail(errc::unsupported, "a tensor of ", t.dtype, " ", t.shape, " on ", to_string(t.memory),
+             " cannot be exported: DLPack has no name for this device");
+    }
 }
 
 } // namespace reshard::adapt::dlpack
@@ -162,8 +187,8 @@ private:
             fail(errc::unsupported, "a DLPack tensor has ", t.ndim, " axes",
                  t.ndim < 0 ? "" : ", but its shape is a null pointer");
         elements_.dtype = dlpack::dtype_of(t.dtype);
-        elements_.memory =
-            dlpack::memory_of_device(static_cast<std::int32_t>(t.device.device_type));
+        elements_.memory = dlpack::memory_of_device(static_cast<std::int32_t>(t.device.device_type),
+                                                    t.device.device_id);
         elements_.shape = index_vector(t.shape, t.shape + t.ndim);
         for (std::size_t axis = 0; axis < elements_.ndim(); ++axis)
             if (elements_.shape[axis] < 0)
@@ -195,13 +220,11 @@ struct dlpack_export {
 
 /// A managed tensor with the elements of `t`. It keeps `owner` alive.
 ///
-/// \throws error with errc::unsupported for elements on a device, or of a type that DLPack lacks
+/// \throws error with errc::unsupported for a device or a type that DLPack lacks
 template <class Managed>
 Managed* dlpack_lend(const_tensor_view const& t, std::shared_ptr<void const> owner,
                      bool is_read_only) {
-    if (t.memory != memory_kind::host)
-        fail(errc::unsupported, "a tensor of ", t.dtype, " ", t.shape,
-             " in device memory cannot be exported: its device is not known");
+    auto const device = adapt::dlpack::device_of(t);
     auto unique = std::make_unique<dlpack_export<Managed>>();
     unique->shape = t.shape;
     unique->strides = t.strides;
@@ -209,7 +232,8 @@ Managed* dlpack_lend(const_tensor_view const& t, std::shared_ptr<void const> own
     auto& dl_tensor = unique->lent.dl_tensor;
     auto const type = adapt::dlpack::type_of(t.dtype);
     dl_tensor.data = element_count(t.shape) == 0 ? nullptr : const_cast<void*>(t.data);
-    dl_tensor.device = {static_cast<decltype(dl_tensor.device.device_type)>(1), 0};
+    dl_tensor.device = {static_cast<decltype(dl_tensor.device.device_type)>(device.device_type),
+                        device.device_id};
     dl_tensor.ndim = static_cast<std::int32_t>(t.ndim());
     dl_tensor.dtype = {type.code, type.bits, type.lanes};
     dl_tensor.shape = unique->shape.begin();
@@ -240,7 +264,7 @@ namespace reshard::adapt {
 ///
 /// \tparam Managed `DLManagedTensorVersioned` or `DLManagedTensor` of any header, or the structures
 ///                 in this header
-/// \throws error with errc::unsupported for elements on a device, or of a type that DLPack lacks
+/// \throws error with errc::unsupported for a device or a type that DLPack lacks
 template <dlpack::any_managed Managed = dlpack::managed_versioned, tensor T>
 Managed* to_dlpack(T t) {
     auto const kept = std::make_shared<T>(std::move(t));

@@ -30,10 +30,16 @@ concept kokkos_view = requires(T const& t) {
     { T::memory_space::name() } -> std::convertible_to<std::string_view>;
 };
 
-/// True for the host's memory, pinned or not. Memory that the host shares with devices counts as
-/// device memory, since a kernel may be using it.
-constexpr bool is_host_space(std::string_view name) {
-    return name == "Host" || name.ends_with("HostPinned");
+/// The memory of a Kokkos memory space; pinned memory is the host's. Memory that the host shares
+/// with devices counts as device memory, since a kernel may be using it. Kokkos uses one device per
+/// process, which has number 0 here.
+constexpr memory_space memory_of_kokkos(std::string_view name) {
+    if (name == "Host" || name.ends_with("HostPinned"))
+        return {};
+    return name.starts_with("Cuda")   ? memory_space::cuda
+           : name.starts_with("HIP")  ? memory_space::rocm
+           : name.starts_with("SYCL") ? memory_space::sycl
+                                      : memory_space::device;
 }
 
 } // namespace detail
@@ -56,9 +62,8 @@ struct tensor_traits<T> {
             result.push_back(static_cast<index_t>(t.stride(axis)));
         return result;
     }
-    static memory_kind memory(T const&) {
-        return detail::is_host_space(T::memory_space::name()) ? memory_kind::host
-                                                              : memory_kind::device;
+    static reshard::memory_space memory(T const&) {
+        return detail::memory_of_kokkos(T::memory_space::name());
     }
     static element_type* data(T& t) { return t.data(); }
     static element_type const* data(T const& t) { return t.data(); }

@@ -100,8 +100,14 @@ struct tensor_traits<at::Tensor> {
     static data_type dtype(at::Tensor const& t) {
         return detail::dtype_of_torch(c10::toString(t.scalar_type()));
     }
-    static memory_kind memory(at::Tensor const& t) {
-        return t.device().is_cpu() ? memory_kind::host : memory_kind::device;
+    static memory_space memory(at::Tensor const& t) {
+        at::Device const device = t.device();
+        auto const kind = device.is_cpu()    ? memory_space::host
+                          : device.is_cuda() ? memory_space::cuda
+                          : device.is_hip()  ? memory_space::rocm
+                          : device.is_xpu()  ? memory_space::sycl
+                                             : memory_space::device;
+        return {kind, device.is_cpu() || !device.has_index() ? 0 : int{device.index()}};
     }
     static std::byte* data(at::Tensor& t) {
         detail::check_torch(t);

@@ -8,6 +8,7 @@
 #include <reshard/copy/choose.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/device/devices.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 #include <reshard/plan/plan.hpp>
 #include <reshard/plan/plan_problem.hpp>
@@ -90,7 +91,23 @@ struct bound_plan {
     shard_views<tensor_view> const& targets;
     conversion_kernels const* conversions = nullptr; ///< of a plan that casts
     shard_scales* scales = nullptr;                  ///< of a plan that dequantizes
+    device_list const* devices = nullptr;            ///< null if all tensors are in host memory
 };
+
+/// Lets the devices of a transfer's tensors make its copy.
+///
+/// \pre an end that this process does not play is in host memory, such as a message
+RESHARD_DECL element_conversion on_devices(bound_plan const& bound, transfer const& t,
+                                           element_conversion conversion);
+
+/// The device of a tensor that this process holds; null for host memory, and for other tensors.
+template <class View>
+device* device_of(bound_plan const& bound, shard_views<View> const& views, std::uint32_t tensor,
+                  std::uint32_t shard) {
+    if (!bound.devices || bound.devices->empty() || !views.contains(tensor, shard))
+        return nullptr;
+    return find_device(*bound.devices, views.at(tensor, shard).memory);
+}
 
 /// A position in memory, with the strides of the target's factors from there.
 ///
@@ -118,7 +135,8 @@ RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const
 /// \pre this process plays both holders
 RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t);
 
-/// The conversion of a transfer's elements from the source's type to the target's type.
+/// The conversion of a transfer's elements from the source's type to the target's type, by the
+/// devices that hold them.
 ///
 /// \pre the transfer has a source: `t.source_key != zero_source`. If it dequantizes, this process
 ///      plays the source holder

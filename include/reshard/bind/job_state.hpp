@@ -88,16 +88,17 @@ class bound_job : public job_state {
 public:
     /// \throws error with errc::bad_layout if a rank's tensors are not the shards in its layout
     bound_job(std::shared_ptr<planned_job const> ready, holder_t me, const_state_dict const& have,
-              state_dict const& want);
+              state_dict const& want, device_list tensor_devices);
 
     bound_plan bound() const {
-        return {planned->whole, planned->problem,     sources,
-                targets,        planned->conversions, scales.get()};
+        return {planned->whole,       planned->problem, sources, targets,
+                planned->conversions, scales.get(),     &devices};
     }
 
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
     std::shared_ptr<shard_scales> scales; ///< null if the plan does not dequantize
+    device_list devices;
 };
 
 /// Binds the plan of a round to tensors. Does not communicate.
@@ -111,6 +112,7 @@ struct round_call {
     plan_options nodes;
     const_state_dict have;
     round_binder bind;
+    device_list devices = {};
 };
 
 /// The steps of a call that fills its targets in rounds. Other calls do not compile them.

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/vector.hpp>
+#include <reshard/device/devices.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/catalog.hpp>
@@ -73,12 +74,14 @@ struct program_steps {
     mapping (*make_mapping)(any_group const& ranks, any_program const& program,
                             side_facts const& source, side_facts const* target);
 
-    /// Refuses tensors that differ although the program relates them as equal.
+    /// Refuses tensors that differ although the program relates them as equal. `devices` has the
+    /// devices of the tensors.
     ///
     /// \par Collective every rank of the group, in the same order
     /// \throws error with errc::overlap, on every rank
     void (*compare_copies)(any_group const& ranks, const_state_dict const& tensors,
-                           mapping const& program, tensor_mover const& move);
+                           mapping const& program, device_list const& devices,
+                           tensor_mover const& move);
 
     /// A digest of a mapping, including its left-over keys.
     std::uint64_t (*digest)(mapping const& program);
@@ -270,8 +273,8 @@ enum class file_reads : std::uint8_t {
     direct, ///< each rank reads and verifies them
 };
 
-/// The options of a redistribution. They are equal on every rank, except the cache, the functions
-/// and the deadline.
+/// The options of a redistribution. They are equal on every rank, except the cache, the functions,
+/// the devices and the deadline.
 struct options {
     /// The program of the target tensors; by default, each is the source tensor of the same name.
     any_program program = {};
@@ -313,6 +316,9 @@ struct options {
     /// \par Source monitored_barrier of PyTorch, which names the ranks that do not reach it; here
     ///             every wait names them
     detail::wait_duration deadline = 0.0;
+    /// The devices of this rank's tensors, such as `cuda()` of `reshard/cuda.hpp`. Tensors in the
+    /// memory of other devices are refused. Each rank gives its own.
+    detail::device_list devices = {};
     /// A load compares the chunks that it reads with digests in the files, if there are any.
     bool verify = true;
     /// For a load only. Mapped files are read directly.

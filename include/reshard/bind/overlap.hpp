@@ -5,6 +5,7 @@
 
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/device/devices.hpp>
 #include <reshard/layout/shard_table.hpp>
 #include <reshard/tensor/state_dict.hpp>
 #include <reshard/tensor/view.hpp>
@@ -35,6 +36,7 @@ RESHARD_DECL shard_table table_of(shard_descriptor const& shard);
 RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard const& target);
 
 struct used_memory {
+    memory_space memory;
     address_range bytes;
     std::string const* key;
     bool is_target;
@@ -43,15 +45,17 @@ struct used_memory {
 
 RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memory);
 
-/// Refuses a target that shares memory with a source, or that certainly shares it with a target.
+/// Refuses a target that shares memory with a source, or that certainly shares it with a target; and
+/// tensors on other devices than `devices`.
 ///
 /// Compares the ranges from first to last byte. Interleaved targets, such as column blocks of one
 /// matrix, are legal, unless the first byte of one target belongs to another target. A target that
 /// is interleaved with a source is not legal, because the two may overlap.
 ///
-/// \throws error with errc::memory_overlap that names both keys
+/// \throws error with errc::memory_overlap that names both keys; errc::unsupported for a device;
+///         the errors of `spaces_of`
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
-                               std::span<state_dict const> target);
+                               std::span<state_dict const> target, device_list const& devices = {});
 
 /// Elements in memory, at a distance of `step`.
 struct element_row {
@@ -78,8 +82,9 @@ first_difference(affine_copy const& loop, const_tensor_view const& a, const_tens
 ///
 /// Equal shards are replicas. Two shards at one address, such as aliases, are one tensor.
 ///
+/// \param  devices the devices of the tensors
 /// \throws error with errc::overlap
-RESHARD_DECL void check_twins(const_state_dict const& source);
+RESHARD_DECL void check_twins(const_state_dict const& source, device_list const& devices = {});
 
 } // namespace reshard::detail
 

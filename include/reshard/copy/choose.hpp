@@ -11,6 +11,12 @@
 /// \file
 /// Chooses the kernel for a copy from its strides and data types.
 
+namespace reshard {
+
+class device;
+
+} // namespace reshard
+
 namespace reshard::detail {
 
 struct conversion_kernels;
@@ -23,8 +29,14 @@ struct element_conversion {
     conversion_kernels const* kernels = nullptr; ///< the functions that run the steps, if any
     element_scales const* scales = nullptr;      ///< set if the chain dequantizes
     std::uintptr_t first = 0;                    ///< with scales: the address of their element 0
+    device* source_device = nullptr;             ///< null if the elements are in host memory
+    device* target_device = nullptr;             ///< null if the results are
 
     constexpr data_type target() const { return result(source, chain); }
+    constexpr bool is_on_device() const { return source_device || target_device; }
+
+    /// The same conversion, from host memory to host memory.
+    constexpr element_conversion on_host() const { return {source, chain, kernels, scales, first}; }
 
     constexpr bool operator==(element_conversion const&) const = default;
 };
@@ -41,6 +53,7 @@ enum class copy_kernel : std::uint8_t {
     convert_transposed, ///< casts; source and target have different fastest axes
     convert_strided,    ///< all other casts
     convert_scaled,     ///< casts and products with scales, any strides
+    on_device,          ///< a device makes the copy
 };
 
 /// The name of a kernel, for reports.
@@ -48,7 +61,7 @@ constexpr std::string_view name(copy_kernel kernel) {
     constexpr std::string_view names[] = {
         "nothing",         "contiguous",     "rows",         "transposed",
         "strided",         "packed",         "convert_rows", "convert_transposed",
-        "convert_strided", "convert_scaled",
+        "convert_strided", "convert_scaled", "on_device",
     };
     return names[static_cast<std::size_t>(kernel)];
 }
@@ -109,6 +122,8 @@ constexpr element_conversion by_parts(element_conversion const& conversion) {
 constexpr copy_kernel choose(affine_copy const& copy, element_conversion const& conversion) {
     if (element_count(copy) == 0)
         return copy_kernel::nothing;
+    if (conversion.is_on_device())
+        return copy_kernel::on_device;
     bool const is_packed = bits(conversion.source) < 8 || bits(conversion.target()) < 8;
     if (conversion.chain.empty())
         return is_packed ? copy_kernel::packed

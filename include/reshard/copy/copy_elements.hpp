@@ -97,9 +97,7 @@ struct prepared_copy {
     affine_copy loop;         ///< offsets and strides in the units of `sizes`
     element_sizes sizes = {}; ///< the size of an element in the kernel's units
     detail::conversion conversion;
-    conversion_kernels const* kernels = nullptr; ///< only for kernels that convert
-    element_scales const* scales = nullptr;      ///< these two: as in `element_conversion`
-    std::uintptr_t first = 0;
+    element_conversion given = {}; ///< only for kernels that convert, and on devices
     bool streaming = false;
 };
 
@@ -118,7 +116,7 @@ struct conversion_kernels {
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
                                    stores stores = stores::by_size);
 
-/// Runs a prepared copy. The base pointers need no alignment.
+/// Runs a prepared copy, or starts it on its devices. The base pointers need no alignment.
 ///
 /// \pre the elements of source and target are disjoint in memory
 RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* target);

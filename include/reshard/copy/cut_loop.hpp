@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 /// \file
 /// Cuts loops over memory of which only one window is available at a time.
@@ -97,6 +98,24 @@ void cut_to_windows(affine_copy loop, loop_side side, index_t window, auto&& tak
         cut_to_windows(rows_of(loop, axis, 0, rows), side, window, take);
         loop = rows_of(loop, axis, rows, loop.extent[axis] - rows);
     }
+}
+
+/// Cuts a loop into halves, the axis that reaches furthest in the source first, until `fits(part)`
+/// or until a part has one element. Calls `take(part)` for each part.
+void cut_in_halves(affine_copy const& loop, auto const& fits, auto const& take) {
+    if (element_count(loop) <= 1 || fits(loop))
+        return take(loop);
+    auto const reach = [&](std::size_t axis) {
+        return std::pair((loop.extent[axis] - 1) * magnitude(loop.source_strides[axis]),
+                         loop.extent[axis]);
+    };
+    std::size_t furthest = 0;
+    for (std::size_t axis = 1; axis < loop.ndim(); ++axis)
+        if (reach(axis) > reach(furthest))
+            furthest = axis;
+    index_t const half = loop.extent[furthest] / 2;
+    cut_in_halves(rows_of(loop, furthest, 0, half), fits, take);
+    cut_in_halves(rows_of(loop, furthest, half, loop.extent[furthest] - half), fits, take);
 }
 
 } // namespace reshard::detail

@@ -38,8 +38,9 @@ struct ring_transfers {
 /// waits until it has arrived, through a ring or a message.
 class ring_lanes {
 public:
-    /// \pre `copies` and `come` outlive the lanes; no chunk is direct
-    ring_lanes(copy_table const& copies, arrivals& come) : copies_(&copies), arrivals_(&come) {}
+    /// \pre all arguments outlive the lanes; no chunk is direct
+    ring_lanes(copy_table const& copies, device_list const& devices, arrivals& come)
+        : copies_(&copies), devices_(&devices), arrivals_(&come) {}
 
     /// Sets how later chunks move.
     void use(node_rings const& rings) {
@@ -103,6 +104,7 @@ private:
     bool read(receive_state const& lane, bound_chunk const& chunk, std::byte const* slot);
 
     copy_table const* copies_;
+    device_list const* devices_;
     arrivals* arrivals_;
     vector<send_state> sends_;
     vector<receive_state> receives_;
@@ -132,12 +134,12 @@ struct chunk_window {
     std::byte* wire[in_flight] = {};              ///< null if the chunk is direct
     vector<std::size_t> idle;                     ///< indices of `under_way`
     vector<std::byte*> free;                      ///< addresses in `staging`
-    std::unique_ptr<std::byte[]> staging;
+    std::shared_ptr<std::byte[]> staging;
     index_t staging_bytes = 0;
     bool has_room_for_all = false; ///< each packed chunk has its own memory
     std::size_t used = 0;          ///< bytes of `staging`, if `has_room_for_all`
 
-    void open(bound_chunks chunks) {
+    void open(bound_chunks chunks, device_list const& devices) {
         all = std::move(chunks);
         std::size_t largest = 0, sum = 0;
         for (bound_chunk const& chunk : all.chunks) {
@@ -147,7 +149,10 @@ struct chunk_window {
         }
         has_room_for_all = sum <= most_staged * largest;
         std::size_t const bytes = std::min(sum, most_staged * largest);
-        staging = std::make_unique_for_overwrite<std::byte[]>(bytes);
+        if (devices.empty())
+            staging = std::make_unique_for_overwrite<std::byte[]>(bytes);
+        else
+            staging = devices.front()->host_memory(bytes);
         staging_bytes = static_cast<index_t>(bytes);
         for (std::size_t i = 0; i < most_staged && !has_room_for_all; ++i)
             free.push_back(staging.get() + i * largest);
@@ -278,11 +283,12 @@ private:
 
     mpi_group world_;
     bound_plan bound_;
+    device_list devices_;
     copy_table copies_;
     vector<std::uint32_t> zeros_; ///< transfers that need no source
     vector<bound_copy> local_;    ///< copies in the process and on the node
     arrivals arrivals_;
-    ring_lanes rings_{copies_, arrivals_};
+    ring_lanes rings_{copies_, devices_, arrivals_};
     vector<shared_barrier> meetings_;
     chunk_window outgoing_;
     chunk_window incoming_;

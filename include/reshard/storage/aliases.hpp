@@ -56,11 +56,22 @@ void compare_alias(Group const& world, const_state_dict const& tensors, std::str
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank, as the overload above and as `compare_alias`
-void check_aliases(group auto const& world, const_state_dict const& tensors, layout const& layout,
+void check_aliases(group auto const& world, const_state_dict const& held, layout const& layout,
                    auto const& options) {
     if (options.aliases.empty())
         return;
-    agree_on(world, [&] { check_aliases(options.aliases, layout); });
+    std::optional<host_tensors> copies;
+    agree_on(world, [&] {
+        check_aliases(options.aliases, layout);
+        if (!held.devices().empty() && options.compare_aliases)
+            copies.emplace(held, options.devices, [&](std::string const& key) {
+                auto const is_it = [&](auto const& names) {
+                    return names.first == key || names.second == key;
+                };
+                return std::ranges::any_of(options.aliases, is_it);
+            });
+    });
+    const_state_dict const& tensors = copies ? copies->tensors() : held;
     for (auto const& [alias, key] : options.aliases)
         if (options.compare_aliases && layout.find(alias))
             compare_alias(world, tensors, alias, *layout.find(key),

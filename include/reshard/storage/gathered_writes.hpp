@@ -22,6 +22,7 @@ struct held_sources {
     layout const& all;               ///< the layout of the tensors of all ranks
     mapping const& program;          ///< makes the written tensors; has no relations
     const_state_dict const& tensors; ///< the tensors of this process
+    device_list const& devices;      ///< of these tensors
 };
 
 /// Writes the gathered pieces of `pieces`. One process writes each piece; the others copy or send

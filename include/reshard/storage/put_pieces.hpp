@@ -141,7 +141,10 @@ constexpr bool is_dense(affine_copy const& fused) {
 /// none.
 inline std::span<std::byte const> bytes_in_memory(bound_plan const& bound, std::uint64_t size,
                                                   std::span<piece_part const> parts) {
-    if (parts.size() != 1 || !conversion_of(bound, *parts[0].from).chain.empty())
+    if (parts.size() != 1)
+        return {};
+    element_conversion const conversion = conversion_of(bound, *parts[0].from);
+    if (!conversion.chain.empty() || conversion.is_on_device())
         return {};
     bound_end<void const*> const source = source_end(bound, *parts[0].from);
     affine_copy const loop = fuse(parts[0].loop);
@@ -166,6 +169,8 @@ inline std::span<std::byte const> content_from_memory(bound_plan const& bound, s
     for (piece_part const& part : parts)
         copy_elements(part.loop, conversion_of(bound, *part.from),
                       source_end(bound, *part.from).data, buffer.data());
+    if (bound.devices)
+        wait_for(*bound.devices);
     return buffer;
 }
 

@@ -39,8 +39,8 @@ struct planned_save;
 /// The plans of a rank's earlier saves. See `save_options::cache`.
 using save_cache = detail::digest_cache<detail::planned_save>;
 
-/// The options of a save. They are equal on every rank, except the deadline, functions and the
-/// cache.
+/// The options of a save. They are equal on every rank, except the deadline, functions, the devices
+/// and the cache.
 struct save_options {
     /// The program of the saved tensors; by default, all tensors of the ranks under their names. If
     /// the program is a function, it gets their catalog and null. A program writes whole tensors.
@@ -65,6 +65,9 @@ struct save_options {
     /// Either every rank passes a cache, or no rank does. Saves with `program`, `writing.writer` or
     /// `writing.format` do not use the cache. An `async_saver` has its own cache.
     save_cache* cache = nullptr;
+
+    /// The devices of this rank's tensors, as `options::devices`.
+    detail::device_list devices = {};
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.form, self.writing, self.needs, self.aliases, self.compare_aliases);

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/memory_space.hpp>
 #include <reshard/core/vector.hpp>
 
 #include <cstddef>
@@ -16,7 +17,6 @@
 
 namespace reshard {
 
-enum class memory_kind;
 struct shard_descriptor;
 
 namespace detail {
@@ -46,7 +46,7 @@ struct array_shard {
     data_type dtype;
     index_vector const& shape;
     index_vector const& strides;
-    memory_kind memory;
+    memory_space memory;
 };
 
 /// Finds runs: shards of equal extents, at equal distances in their tensor and in memory. The

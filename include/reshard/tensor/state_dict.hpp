@@ -11,11 +11,13 @@
 #include <reshard/tensor/shard_list.hpp>
 #include <reshard/tensor/view.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -38,9 +40,18 @@ namespace detail {
 /// \throws error with errc::shape_mismatch if the shapes of tensor and shard differ
 RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view const& elements);
 
-/// \throws error with errc::unsupported for elements on a device, errc::usage for a null address,
-///         errc::overflow if strides overflow 64 bits
+/// \throws error with errc::usage for a null address, errc::overflow if strides overflow 64 bits
 RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view const& elements);
+
+/// The first shard of a state dict in the memory of a device.
+struct device_use {
+    memory_space memory;
+    std::string key;
+    index_t elements = 0;
+};
+
+/// \throws error with errc::unsupported that says how to reach the device
+[[noreturn]] RESHARD_DECL void refuse_device(device_use const& shard);
 
 /// \throws error with errc::memory_overlap if elements that will be written share an address
 RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view const& elements);
@@ -64,10 +75,10 @@ inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
 ///
 /// \throws error with errc::bad_layout (see `check(shard_descriptor)`), errc::shape_mismatch or
 ///         errc::dtype_mismatch if descriptor and tensor differ, errc::usage for a null address,
-///         errc::unsupported for memory other than host memory, errc::memory_overlap if elements of
-///         a writable tensor share addresses (see `self_overlap`)
+///         errc::memory_overlap if elements of a writable tensor share addresses (see
+///         `self_overlap`)
 template <class View>
-void check(basic_local_shard<View> const& shard) {
+void check_in_any_memory(basic_local_shard<View> const& shard) {
     check(shard.descriptor);
     check_shape(shard.descriptor, shard.tensor);
     if (shard.descriptor.dtype != shard.tensor.dtype)
@@ -75,6 +86,16 @@ void check(basic_local_shard<View> const& shard) {
              shard.descriptor.dtype, " does not fit a tensor of ", shard.tensor.dtype);
     check_memory(shard.descriptor, shard.tensor);
     check_writable(shard.descriptor, shard.tensor);
+}
+
+/// The same. Refuses memory other than the host's, too.
+///
+/// \throws error as above, and errc::unsupported for elements on a device
+template <class View>
+void check(basic_local_shard<View> const& shard) {
+    check_in_any_memory(shard);
+    if (memory_space const memory = shard.tensor.memory; !memory.is_host())
+        refuse_device({memory, shard.descriptor.key, element_count(shard.tensor.shape)});
 }
 
 /// The shards that one rank holds, in the order in which they were added.
@@ -86,11 +107,13 @@ void check(basic_local_shard<View> const& shard) {
 /// waiting. It omits the shard and keeps the first error, also in copies. An exception of the
 /// traits that is not an `error` becomes errc::unsupported with its text. Every function that takes
 /// a state dict throws the kept error, on all ranks if there is a group. `check` throws it at once.
+/// A shard on a device is kept; functions refuse it unless their options have the device.
 ///
 /// Tensors must outlive the state dict, except handles such as `at::Tensor`: the state dict keeps
 /// copies of handles.
 ///
-/// \invariant every shard in it passes `check`, except in the result of `joined_for_plan`
+/// \invariant every shard in it passes `check_in_any_memory`, except in the result of
+///            `joined_for_plan`
 /// \par Source sharded state dicts of PaddlePaddle Flex Checkpoint and Megatron-Core
 template <class View>
 class basic_state_dict {
@@ -99,7 +122,7 @@ public:
 
     basic_state_dict() = default;
 
-    /// \pre every shard passes `check`, or was joined from shards that pass it
+    /// \pre every shard is in host memory and passes `check`, or was joined from shards that pass it
     explicit basic_state_dict(shard_list<View> shards) : shards_(std::move(shards)) {}
 
     /// The same shards, for reading.
@@ -108,14 +131,17 @@ public:
     basic_state_dict(basic_state_dict<Other> const& tensors)
         : shards_(tensors.shards()),
           handles_(tensors.handles()),
+          devices_(tensors.devices()),
           first_error_(tensors.first_error()) {}
 
     /// Adds a shard with the elements of a view. Their memory must outlive this state dict. If
     /// `check` refuses the shard, the state dict keeps the error.
     void add(shard_descriptor descriptor, View const& tensor) {
         keep_error([&] {
-            shards_.add(std::move(descriptor), tensor,
-                        [](value_type const& added) { detail::check(added); });
+            shards_.add(std::move(descriptor), tensor, [&](value_type const& added) {
+                check_in_any_memory(added);
+                note_device(added);
+            });
         });
     }
 
@@ -140,14 +166,22 @@ public:
         keep_error([&] { add(shard_descriptor(describe()), std::forward<T>(t)); });
     }
 
-    /// \throws error the first error that `add` kept
-    void check() const {
+    /// \param reachable the memory of devices whose shards are accepted
+    /// \throws error the first error that `add` kept; errc::unsupported for a shard on another
+    ///         device
+    void check(std::span<memory_space const> reachable = {}) const {
         if (first_error_)
             throw error(*first_error_);
+        for (device_use const& shard : devices_)
+            if (std::find(reachable.begin(), reachable.end(), shard.memory) == reachable.end())
+                refuse_device(shard);
     }
 
-    /// The error that `check` throws, if any.
+    /// The error that `add` kept, if any.
     std::optional<error> const& first_error() const { return first_error_; }
+
+    /// The first shard on each device.
+    vector<device_use> const& devices() const { return devices_; }
 
     /// Adds all elements of a tensor that a rank holds according to a layout. `local` is the rank's
     /// array: the box that the placements assign to it, or its cyclic blocks next to each other.
@@ -169,10 +203,11 @@ public:
                     part.data = static_cast<byte*>(local.data) +
                                 byte_place_of(shard.offset, local.dtype).bytes;
                 added.push_back({std::move(shard.descriptor), part});
-                detail::check(added.back());
+                check_in_any_memory(added.back());
             }
             for (value_type& shard : added)
-                shards_.add(std::move(shard.descriptor), shard.tensor, [](value_type const&) {});
+                shards_.add(std::move(shard.descriptor), shard.tensor,
+                            [&](value_type const& checked) { note_device(checked); });
         });
     }
 
@@ -207,7 +242,11 @@ public:
 
     /// The same elements in fewer shards: neighbours in the tensor and in memory are one shard.
     /// Without handles and errors.
-    basic_state_dict joined() const { return basic_state_dict(shards_.joined()); }
+    basic_state_dict joined() const {
+        basic_state_dict shards(shards_.joined());
+        shards.devices_ = devices_;
+        return shards;
+    }
 
     /// The descriptors of the shards, in order.
     vector<shard_descriptor> descriptors() const {
@@ -221,6 +260,14 @@ public:
     bool operator==(basic_state_dict const& tensors) const { return shards_ == tensors.shards_; }
 
 private:
+    void note_device(value_type const& shard) {
+        memory_space const memory = shard.tensor.memory;
+        if (!memory.is_host() &&
+            std::none_of(devices_.begin(), devices_.end(),
+                         [&](device_use const& use) { return use.memory == memory; }))
+            devices_.push_back({memory, shard.descriptor.key, element_count(shard.tensor.shape)});
+    }
+
     void keep_error(auto&& work) {
         try {
             work();
@@ -262,6 +309,7 @@ private:
 
     shard_list<View> shards_;
     vector<std::shared_ptr<void const>> handles_;
+    vector<device_use> devices_;
     std::optional<error> first_error_;
 };
 

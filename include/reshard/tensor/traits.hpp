@@ -4,6 +4,7 @@
 #define RESHARD_TENSOR_TRAITS_HPP
 
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/memory_space.hpp>
 
 #include <concepts>
 #include <type_traits>
@@ -18,7 +19,7 @@ namespace reshard {
 ///
 /// A specialisation has `element_type`, `shape(t)`, `strides(t)` (in elements, any sign) and
 /// `data(t)`, the address of the element at index 0, 0, ... Four other members are optional:
-/// - `memory(t)`, the kind of memory that holds the elements (default: host memory),
+/// - `memory(t)`, the `memory_space` that has the elements (default: host memory),
 /// - `dtype(t)`, for element types known at run time (default: `data_type_of<element_type>`). Then
 ///   `element_type` is `std::byte`, and `data(t)` is the address of the first byte,
 /// - `static constexpr bool is_borrowed = true`, for types that own no elements, such as
@@ -27,12 +28,6 @@ namespace reshard {
 ///   refers to the same elements and keeps them alive. A state dict keeps a copy.
 template <class T>
 struct tensor_traits;
-
-/// The memory that holds the elements of a tensor.
-enum class memory_kind {
-    host,   ///< this process may read and write them
-    device, ///< the processor cannot use their address
-};
 
 namespace detail {
 
@@ -45,7 +40,7 @@ concept has_dtype = requires(T const& ct) {
 /// A type whose traits report which memory holds its elements.
 template <class T>
 concept has_memory = requires(T const& ct) {
-    { tensor_traits<T>::memory(ct) } -> std::same_as<memory_kind>;
+    { tensor_traits<T>::memory(ct) } -> std::convertible_to<memory_space>;
 };
 
 /// A type whose element type has a known data type.
@@ -89,13 +84,13 @@ constexpr data_type dtype_of(T const& t) {
         return data_type_of<typename tensor_traits<T>::element_type>;
 }
 
-/// The kind of memory that holds the elements of `t`.
+/// The memory that has the elements of `t`.
 template <tensor T>
-constexpr memory_kind memory_of(T const& t) {
+constexpr memory_space memory_of(T const& t) {
     if constexpr (detail::has_memory<T>)
         return tensor_traits<T>::memory(t);
     else
-        return memory_kind::host;
+        return {};
 }
 
 } // namespace detail

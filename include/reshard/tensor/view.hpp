@@ -30,7 +30,7 @@ struct const_tensor_view {
     data_type dtype{};
     index_vector shape;
     index_vector strides;
-    memory_kind memory = memory_kind::host;
+    memory_space memory = {};
 
     constexpr std::size_t ndim() const { return shape.size(); }
 
@@ -46,7 +46,7 @@ struct tensor_view {
     data_type dtype{};
     index_vector shape;
     index_vector strides;
-    memory_kind memory = memory_kind::host;
+    memory_space memory = {};
 
     constexpr std::size_t ndim() const { return shape.size(); }
 

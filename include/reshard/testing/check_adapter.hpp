@@ -40,7 +40,7 @@ struct adapter_case {
     /// Data types to use; empty for a type that is known at compile time.
     vector<data_type> dtypes = {};
     /// The memory of the elements of `make`'s tensors. Elements on a device are not accessed.
-    memory_kind memory = memory_kind::host;
+    memory_space memory = {};
 };
 
 } // namespace reshard::testing
@@ -84,11 +84,7 @@ template <class... Words>
          words...);
 }
 
-constexpr std::string_view name_of(memory_kind memory) {
-    return memory == memory_kind::host ? "host" : "device";
-}
-
-inline void check_description(adapted const& t, memory_kind memory) {
+inline void check_description(adapted const& t, memory_space memory) {
     if (t.seen.shape != t.shape)
         broken("shape", t, "shape(t) is ", t.seen.shape);
     if (t.seen.strides.size() != t.shape.size())
@@ -97,8 +93,7 @@ inline void check_description(adapted const& t, memory_kind memory) {
     if (t.seen.dtype != t.dtype)
         broken("dtype", t, "dtype(t) is ", t.seen.dtype);
     if (t.seen.memory != memory)
-        broken("memory", t, "memory(t) is ", name_of(t.seen.memory), ", but ", name_of(memory),
-               " was expected");
+        broken("memory", t, "memory(t) is ", t.seen.memory, ", but ", memory, " was expected");
     if (t.seen.data == nullptr && t.count() != 0)
         broken("data", t, "data(t) is null, but there are ", t.count(), " elements");
 }
@@ -265,7 +260,7 @@ void check_one(adapter_case<T> const& adapter, index_vector const& shape, data_t
     if constexpr (std::copy_constructible<T>)
         if (adapted.count() != 0)
             check_copy(t, adapted);
-    if (adapter.memory == memory_kind::device)
+    if (!adapter.memory.is_host())
         return;
     if constexpr (std::same_as<decltype(view), tensor_view const>)
         adapted.writable = view;

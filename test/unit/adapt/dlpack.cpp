@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(memory_of_a_device_is_not_touched) {
         auto* const source = lend({2});
         source->dl_tensor.device.device_type = device;
         bool const is_host = device == 1 || device == 3 || device == 11;
-        BOOST_TEST((dlpack_tensor(source).elements().memory == memory_kind::host) == is_host);
+        BOOST_TEST((dlpack_tensor(source).elements().memory == memory_space::host) == is_host);
     }
 }
 

@@ -97,11 +97,11 @@ BOOST_AUTO_TEST_CASE(a_view_keeps_the_laws) {
 
 BOOST_AUTO_TEST_CASE(memory_that_a_kernel_may_use_is_the_devices) {
     stand_in_view<float, 1> host({2});
-    BOOST_TEST((view(host).memory == memory_kind::host));
+    BOOST_TEST((view(host).memory == memory_space::host));
     stand_in_view<float, 1, pinned_space> pinned({2});
-    BOOST_TEST((view(pinned).memory == memory_kind::host));
+    BOOST_TEST((view(pinned).memory == memory_space::host));
     stand_in_view<float, 1, shared_space> shared({2});
-    BOOST_TEST((view(shared).memory == memory_kind::device));
+    BOOST_TEST((view(shared).memory == memory_space::device));
     const_state_dict have;
     have.add(replicated("w", data_type::f32, {2}), stand_in_view<float, 1, device_space>({2}));
     BOOST_CHECK_EXCEPTION(

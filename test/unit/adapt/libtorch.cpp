@@ -207,8 +207,8 @@ BOOST_AUTO_TEST_CASE(the_structures_of_dlpack_are_those_of_torch) {
     static_assert(dlpack::dtype_of(DLDataType{kDLFloat8_e5m2, 8, 1}) == data_type::f8_e5m2);
     static_assert(dlpack::dtype_of(DLDataType{kDLFloat8_e5m2fnuz, 8, 1}) == data_type::f8_e5m2fnuz);
     static_assert(dlpack::dtype_of(DLDataType{kDLFloat8_e8m0fnu, 8, 1}) == data_type::f8_e8m0);
-    static_assert(dlpack::memory_of_device(kDLCUDA) == memory_kind::device);
-    static_assert(dlpack::memory_of_device(kDLROCMHost) == memory_kind::host);
+    static_assert(dlpack::memory_of_device(kDLCUDA) == memory_space::device);
+    static_assert(dlpack::memory_of_device(kDLROCMHost) == memory_space::host);
     static_assert(dlpack::read_only_flag == DLPACK_FLAG_BITMASK_READ_ONLY);
     static_assert(sizeof(dlpack::managed_versioned) == sizeof(DLManagedTensorVersioned));
     static_assert(offsetof(dlpack::managed_versioned, flags) ==

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(neighbours_share_no_memory) {
 BOOST_AUTO_TEST_CASE(one_address_on_two_devices_is_two_places) {
     auto const here = at(0, data_type::f32, {4}, {1});
     auto there = here;
-    there.memory = memory_kind::device;
+    there.memory = memory_space::device;
     BOOST_TEST(!may_share_memory(here, there));
 }
 

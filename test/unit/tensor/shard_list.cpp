@@ -381,14 +381,12 @@ BOOST_FIXTURE_TEST_CASE(a_bad_shard_after_a_run_is_refused, runs_fixture) {
     bad_width.second.shape[1] = 2;
     auto bad_type = block(4, 1);
     bad_type.second.dtype = data_type::i64;
-    auto bad_memory = block(4, 1);
-    bad_memory.second.memory = memory_kind::device;
     auto bad_axes = block(4, 1);
     bad_axes.first.region.offset = {0};
     auto bad_extent = block(4, 1);
     bad_extent.first.region.shape[1] = bad_extent.second.shape[1] = -1;
     for (auto const& [descriptor, tensor] :
-         {bad_null, bad_shape, bad_width, bad_type, bad_memory, bad_axes, bad_extent}) {
+         {bad_null, bad_shape, bad_width, bad_type, bad_axes, bad_extent}) {
         for (std::size_t const before : {1u, 2u}) {
             state_dict dict;
             for (std::size_t i = 0; i < before; ++i) {

@@ -171,13 +171,30 @@ BOOST_AUTO_TEST_CASE(elements_at_no_address_are_refused) {
                           says(errc::usage, "'w': 12 elements at a null address"));
 }
 
-BOOST_AUTO_TEST_CASE(the_memory_of_a_device_is_refused) {
+BOOST_AUTO_TEST_CASE(the_memory_of_a_device_is_kept_and_refused_without_the_device) {
     float element = 0;
-    const_tensor_view const there{&element, data_type::f32, {4, 3}, {0, 0}, memory_kind::device};
+    memory_space const first{memory_space::cuda, 0}, second{memory_space::cuda, 1};
+    const_tensor_view there{&element, data_type::f32, {4, 3}, {0, 0}, first};
     const_state_dict shards;
-    BOOST_CHECK_EXCEPTION(
-        add_to(shards, left_half(), there), error,
-        says(errc::unsupported, "'w': 12 elements in device memory; copy them to the host"));
+    shards.add(left_half(), there);
+    there.memory = second;
+    shard_descriptor other = left_half();
+    other.key = "v";
+    shards.add(other, there);
+    BOOST_TEST(shards.size() == 2u);
+    BOOST_TEST(!shards.first_error());
+    auto const refused = [](std::string const& key, int number) {
+        return says(errc::unsupported,
+                    "'" + key + "': 12 elements in the memory of cuda:" + std::to_string(number) +
+                        "; set options.devices to reach it (see "
+                        "doc/devices.md), or copy them to the host");
+    };
+    BOOST_CHECK_EXCEPTION(shards.check(), error, refused("w", 0));
+    BOOST_CHECK_EXCEPTION(shards.check(std::vector{first}), error, refused("v", 1));
+    BOOST_CHECK_NO_THROW(shards.check(std::vector{second, first}));
+    BOOST_CHECK_EXCEPTION(const_state_dict(shards).joined().check(), error, refused("w", 0));
+    local_shard const alone{left_half(), {&element, data_type::f32, {4, 3}, {3, 1}, first}};
+    BOOST_CHECK_EXCEPTION(check(alone), error, refused("w", 0));
 }
 
 BOOST_AUTO_TEST_CASE(one_address_for_many_elements_may_be_read_and_not_written) {

@@ -50,7 +50,7 @@ struct tensor_traits<mine::handle_on_device> {
     static index_vector strides(mine::handle_on_device const&) { return {1}; }
     static float* data(mine::handle_on_device& t) { return t.data; }
     static float const* data(mine::handle_on_device const& t) { return t.data; }
-    static memory_kind memory(mine::handle_on_device const&) { return memory_kind::device; }
+    static memory_space memory(mine::handle_on_device const&) { return memory_space::device; }
 };
 
 template <>
@@ -103,8 +103,8 @@ BOOST_AUTO_TEST_CASE(the_data_type_may_be_known_at_run_time_only) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_the_hosts_unless_it_says_otherwise) {
-    BOOST_TEST((memory_of(mine::blob{}) == memory_kind::host));
-    BOOST_TEST((memory_of(mine::handle_on_device{}) == memory_kind::device));
+    BOOST_TEST((memory_of(mine::blob{}) == memory_space::host));
+    BOOST_TEST((memory_of(mine::handle_on_device{}) == memory_space::device));
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_owns_its_elements_unless_it_says_otherwise) {

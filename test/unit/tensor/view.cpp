@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(a_view_says_where_and_how_the_elements_lie) {
     BOOST_TEST((tensor_view.dtype == data_type::f32));
     BOOST_TEST((tensor_view.shape == index_vector{2, 3}));
     BOOST_TEST((tensor_view.strides == index_vector{3, 1}));
-    BOOST_TEST((tensor_view.memory == memory_kind::host));
+    BOOST_TEST((tensor_view.memory == memory_space::host));
     BOOST_TEST(tensor_view.ndim() == 2u);
 }
 
@@ -70,16 +70,17 @@ BOOST_AUTO_TEST_CASE(what_can_be_written_can_be_read_and_not_the_reverse) {
     static_assert(std::convertible_to<tensor_view, const_tensor_view>);
     static_assert(!std::convertible_to<const_tensor_view, tensor_view>);
     float element = 0;
-    tensor_view const view{&element, data_type::f32, {}, {}, memory_kind::device};
-    const_tensor_view const expected{&element, data_type::f32, {}, {}, memory_kind::device};
+    tensor_view const view{&element, data_type::f32, {}, {}, memory_space::device};
+    const_tensor_view const expected{&element, data_type::f32, {}, {}, memory_space::device};
     BOOST_TEST((const_tensor_view(view) == expected));
 }
 
 BOOST_AUTO_TEST_CASE(views_print_no_elements) {
     BOOST_TEST(to_string(const_tensor_view{nullptr, data_type::bf16, {4, 6}, {6, 1}}) ==
                "bfloat16 [4, 6] strides [6, 1]");
-    BOOST_TEST(to_string(const_tensor_view{nullptr, data_type::f32, {}, {}, memory_kind::device}) ==
-               "float32 [] strides [] on a device");
+    BOOST_TEST(
+        to_string(const_tensor_view{nullptr, data_type::f32, {}, {}, memory_space::device}) ==
+        "float32 [] strides [] on device:0");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -32,7 +32,7 @@ struct matrix {
 struct answers {
     index_vector shape{2, 3}, strides{3, 1};
     data_type dtype = data_type::f32;
-    memory_kind memory = memory_kind::host;
+    memory_space memory = memory_space::host;
     std::function<float*(matrix&)> data = [](matrix& t) { return t.elements.data(); };
     std::function<float const*(matrix const&)> const_data = [](matrix const& t) {
         return t.elements.data();
@@ -64,7 +64,7 @@ struct reshard::tensor_traits<matrix> {
     static index_vector shape(matrix const&) { return said.shape; }
     static index_vector strides(matrix const&) { return said.strides; }
     static data_type dtype(matrix const&) { return said.dtype; }
-    static memory_kind memory(matrix const&) { return said.memory; }
+    static memory_space memory(matrix const&) { return said.memory; }
     static float* data(matrix& t) { return said.data(t); }
     static float const* data(matrix const& t) { return said.const_data(t); }
 };
@@ -171,11 +171,11 @@ BOOST_AUTO_TEST_CASE(another_data_type_is_found) {
 
 BOOST_AUTO_TEST_CASE(another_memory_is_found_and_no_element_on_a_device_is_touched) {
     check_says(
-        {.memory = memory_kind::device},
+        {.memory = memory_space::device},
         "memory: for a tensor of float32 [2, 3], memory(t) is device, but host was expected");
-    said = {.memory = memory_kind::device};
+    said = {.memory = memory_space::device};
     auto options = matrices();
-    options.memory = memory_kind::device;
+    options.memory = memory_space::device;
     options.write = [](matrix&, index_vector const&, int) { BOOST_ERROR("written to a device"); };
     testing::check_adapter(options);
     said = {};

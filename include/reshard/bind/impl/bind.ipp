@@ -45,6 +45,15 @@ RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer 
         conversion.first =
             reinterpret_cast<std::uintptr_t>(bound.sources.at(side.tensor, t.source_shard).data);
     }
+    return on_devices(bound, t, conversion);
+}
+
+RESHARD_DECL element_conversion on_devices(bound_plan const& bound, transfer const& t,
+                                           element_conversion conversion) {
+    if (t.source_key != zero_source)
+        conversion.source_device = device_of(
+            bound, bound.sources, bound.problem.sources[t.source_key].tensor, t.source_shard);
+    conversion.target_device = device_of(bound, bound.targets, t.target_key, t.target_shard);
     return conversion;
 }
 
@@ -59,10 +68,11 @@ RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t) {
 inline void fill_zeros(bound_plan const& bound, transfer const& t) {
     bound_end<void*> const target = target_end(bound, t);
     index_vector const extent = cut_of(bound.whole, t).loop_extent();
-    std::uint64_t const zero = 0;
+    static constexpr std::uint64_t zeros[2] = {}; // devices may read them later
     copy_elements({extent, 0, index_vector::filled(extent.size(), 0), target.position.offset,
                    target.position.strides},
-                  {bound.whole.target_dtypes[t.target_key], {}}, &zero, target.data);
+                  on_devices(bound, t, {bound.whole.target_dtypes[t.target_key]}), zeros,
+                  target.data);
 }
 
 RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& t) {

@@ -28,7 +28,7 @@ RESHARD_DECL compared_values call_fingerprint(options const& options) {
 
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,
                              options const& options) {
-    reshard::detail::check_memory({&have.tensors, 1}, {&want.tensors, 1});
+    reshard::detail::check_memory({&have.tensors, 1}, {&want.tensors, 1}, options.devices);
     if (!options.needs.empty())
         fail(errc::usage, "options.needs of size ", options.needs.size(),
              " is not used by a redistribution; pass it to a load or a save");
@@ -37,8 +37,9 @@ RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& w
 }
 
 RESHARD_DECL bound_job::bound_job(std::shared_ptr<planned_job const> ready, holder_t me,
-                                  const_state_dict const& have, state_dict const& want)
-    : job_state(std::move(ready)) {
+                                  const_state_dict const& have, state_dict const& want,
+                                  device_list tensor_devices)
+    : job_state(std::move(ready)), devices(std::move(tensor_devices)) {
     sources.add(have, planned->source, me);
     check_complete(sources, planned->source, me);
     targets.add(want, planned->target, me);

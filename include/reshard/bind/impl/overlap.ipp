@@ -21,6 +21,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace reshard::detail {
@@ -85,18 +86,18 @@ void list_memory(basic_state_dict<View> const& tensors, bool is_target,
         },
         [&](auto const& local, auto const& first) {
             if (address_range const bytes = addresses(local.tensor); !bytes.empty())
-                memories.push_back(
-                    {bytes, &first.descriptor.key, is_target, is_dense(bytes, local.tensor)});
+                memories.push_back({local.tensor.memory, bytes, &first.descriptor.key, is_target,
+                                    is_dense(bytes, local.tensor)});
         });
 }
 
 inline void keep_furthest(used_memory const*& furthest, used_memory const& memory) {
-    if (!furthest || memory.bytes.end > furthest->bytes.end)
+    if (!furthest || furthest->memory != memory.memory || memory.bytes.end > furthest->bytes.end)
         furthest = &memory;
 }
 
 RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memory) {
-    if (!before || before->bytes.end <= memory.bytes.begin)
+    if (!before || before->memory != memory.memory || before->bytes.end <= memory.bytes.begin)
         return;
     auto const named = [](used_memory const& tensor) {
         return (tensor.is_target ? "target '" : "source '") + *tensor.key + "'";
@@ -106,17 +107,21 @@ RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memo
 }
 
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
-                               std::span<state_dict const> target) {
+                               std::span<state_dict const> target, device_list const& devices) {
+    vector<memory_space> const reachable = spaces_of(devices);
     vector<used_memory> memories;
     for (const_state_dict const& tensors : source) {
-        tensors.check();
+        tensors.check(reachable);
         list_memory(tensors, false, memories);
     }
     for (state_dict const& tensors : target) {
-        tensors.check();
+        tensors.check(reachable);
         list_memory(tensors, true, memories);
     }
-    sort_by(memories, [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
+    sort_by(memories, [](used_memory const& a, used_memory const& b) {
+        return std::tie(a.memory.kind, a.memory.number, a.bytes.begin) <
+               std::tie(b.memory.kind, b.memory.number, b.bytes.begin);
+    });
     used_memory const* sources = nullptr; // the range of each kind that reaches furthest
     used_memory const* targets = nullptr;
     used_memory const* dense_targets = nullptr;
@@ -187,9 +192,14 @@ first_difference(affine_copy const& loop, const_tensor_view const& a, const_tens
 }
 
 /// Whether two shards of equal shape have different elements.
-inline bool differ(const_tensor_view const& a, const_tensor_view const& b) {
-    return a != b && element_count(a.shape) > 0 &&
-           first_difference(affine_copy{a.shape, 0, a.strides, 0, b.strides}, a, b).has_value();
+inline bool differ(const_tensor_view const& a, const_tensor_view const& b,
+                   device_list const& devices) {
+    if (a == b || element_count(a.shape) == 0)
+        return false;
+    host_tensor const first(a, devices), second(b, devices);
+    return first_difference(affine_copy{a.shape, 0, first.view().strides, 0, second.view().strides},
+                            first.view(), second.view())
+        .has_value();
 }
 
 /// False if no two runs of shards have the same key. Shards of one run are never equal.
@@ -201,7 +211,7 @@ inline bool may_have_twins(const_state_dict const& source) {
     return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
 }
 
-RESHARD_DECL void check_twins(const_state_dict const& source) {
+RESHARD_DECL void check_twins(const_state_dict const& source, device_list const& devices) {
     if (!may_have_twins(source))
         return;
     vector<std::pair<std::uint64_t, std::size_t>> places;
@@ -212,7 +222,7 @@ RESHARD_DECL void check_twins(const_state_dict const& source) {
         auto const& [shard, tensor] = source[places[i - 1].second];
         auto const& other = source[places[i].second];
         if (places[i - 1].first == places[i].first && shard == other.descriptor &&
-            differ(tensor, other.tensor))
+            differ(tensor, other.tensor, devices))
             fail(errc::overlap, "'", shard.key, "' ", shard.region,
                  " was added twice, at different addresses, with different elements; give each "
                  "tensor its own key");

@@ -22,7 +22,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace reshard::detail {
@@ -124,11 +127,30 @@ inline mapping make_mapping(any_group const& ranks, any_program const& program,
     return mapping_of_others(ranks, has, std::move(mapping));
 }
 
-inline void compare_copies(any_group const& world, const_state_dict const& tensors,
-                           mapping const& program, tensor_mover const& move) {
+/// The tensors that a program relates. The processor can read them.
+inline host_tensors readable_copies(const_state_dict const& tensors, mapping const& program,
+                                    device_list const& devices) {
+    std::set<std::string_view> related;
+    for (relation const& relation : program.relations())
+        related.insert({relation.key, relation.companion});
+    return {tensors, devices, [&](std::string const& key) { return related.contains(key); }};
+}
+
+inline void compare_copies(any_group const& world, const_state_dict const& held,
+                           mapping const& program, device_list const& devices,
+                           tensor_mover const& move) {
+    vector<relation> const compared = tensors_to_compare(program);
+    if (!has_numbers(program) && compared.empty())
+        return;
+    std::optional<host_tensors> copies;
+    agree_on(world, [&] {
+        if (!held.devices().empty())
+            copies.emplace(readable_copies(held, program, devices));
+    });
+    const_state_dict const& tensors = copies ? copies->tensors() : held;
     if (has_numbers(program))
         check_numbers(gather_values(world, numbers_in(tensors, program)));
-    for (relation const& relation : tensors_to_compare(program)) {
+    for (relation const& relation : compared) {
         auto const match =
             difference_between(world, tensors, relation.companion, relation.key, move);
         if (match)

@@ -29,12 +29,14 @@ public:
             scales->fetch();
         for (transfer const& t : planned->whole.transfers)
             run_locally(bound(), t);
+        wait_for(devices);
     }
 };
 
 inline std::unique_ptr<solo_job> bind_alone(std::shared_ptr<planned_job const> planned,
-                                            const_state_dict const& have, state_dict const& want) {
-    auto moving = std::make_unique<solo_job>(std::move(planned), holder_t{0}, have, want);
+                                            const_state_dict const& have, state_dict const& want,
+                                            device_list const& devices) {
+    auto moving = std::make_unique<solo_job>(std::move(planned), holder_t{0}, have, want, devices);
     for (transfer const& t : moving->planned->whole.transfers)
         moving->cost.bytes_local += wire_bytes(moving->planned->whole, t);
     return moving;
@@ -69,7 +71,7 @@ inline std::unique_ptr<job_state> prepare_call(solo const& alone, source_tensors
                                                bool runs_at_once) {
     check_call(have, want, options);
     if (runs_at_once)
-        check_twins(have.tensors);
+        check_twins(have.tensors, options.devices);
     auto planned = std::make_shared<planned_job>();
     planned->conversions = conversions_of(options.program);
     planned->source = layout_alone(have, "source");
@@ -80,7 +82,7 @@ inline std::unique_ptr<job_state> prepare_call(solo const& alone, source_tensors
         program =
             steps->make_mapping(any_group(alone), options.program, {&planned->source, {}}, &wanted);
         if (runs_at_once)
-            steps->compare_copies(any_group(alone), have.tensors, *program,
+            steps->compare_copies(any_group(alone), have.tensors, *program, options.devices,
                                   [&](const_state_dict const& from, state_dict const& to) {
                                       redistribute(alone, from, to);
                                   });
@@ -94,7 +96,14 @@ inline std::unique_ptr<job_state> prepare_call(solo const& alone, source_tensors
     if (options.memory)
         return options.memory.steps->prepare(
             any_group(alone),
-            {std::move(planned), std::move(program), {}, std::move(have.tensors), bind_alone},
+            {std::move(planned),
+             std::move(program),
+             {},
+             std::move(have.tensors),
+             [devices = options.devices](std::shared_ptr<planned_job const> round,
+                                         const_state_dict const& some, state_dict const& filled) {
+                 return bind_alone(std::move(round), some, filled, devices);
+             }},
             options);
     std::uint64_t const digest = options.cache ? digest_of_job(*planned, program, options) : 0;
     std::shared_ptr<planned_job const> ready =
@@ -112,9 +121,9 @@ inline std::unique_ptr<job_state> prepare_call(solo const& alone, source_tensors
         steps && dequantizes(ready->program))
         scales = steps->scales(any_group(alone), ready.get(), {}, have.tensors,
                                [&](const_state_dict const& from, state_dict const& to) {
-                                   return prepare(alone, from, to);
+                                   return prepare(alone, from, to, {.devices = options.devices});
                                });
-    auto state = bind_alone(std::move(ready), have.tensors, want.tensors);
+    auto state = bind_alone(std::move(ready), have.tensors, want.tensors, options.devices);
     state->scales = std::move(scales);
     state->was_kept = was_kept;
     state->keep_handles(have.tensors, want.tensors);
@@ -125,7 +134,7 @@ RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_
                               target_tensors want) {
     check_call(have, want, {});
     made_plan made_plan = plan.make(have, want, {static_cast<holder_t>(alone.rank()), 1});
-    auto state = bind_alone(std::move(made_plan.planned), have.tensors, want.tensors);
+    auto state = bind_alone(std::move(made_plan.planned), have.tensors, want.tensors, {});
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }

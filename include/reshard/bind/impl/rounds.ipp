@@ -132,6 +132,7 @@ public:
           ranks_(ranks),
           planned_(std::move(ready)),
           memory_(std::move(memory)),
+          devices_(std::move(call.devices)),
           have_(std::move(call.have)),
           bind_(std::move(call.bind)) {}
 
@@ -162,11 +163,11 @@ private:
             for (tensor_layout const& tensor : round.target.tensors)
                 keys.push_back(tensor.key);
             state_dict const want = memory_.allocate(keys);
-            want.check();
             for (auto const& [descriptor, tensor] : want)
                 filled.add(descriptor, tensor);
             filled.keep_handles(want);
-            reshard::detail::check_memory({&live, 1}, {&filled, 1});
+            want.check(spaces_of(devices_));
+            reshard::detail::check_memory({&live, 1}, {&filled, 1}, devices_);
             moving = bind_(ready, shards_in(live, round.source), want);
         });
         moving->run();
@@ -186,6 +187,7 @@ private:
     any_group ranks_;
     planned_rounds planned_;
     memory_rounds memory_;
+    device_list devices_;
     const_state_dict have_;
     round_binder bind_;
     index_t staged_ = 0;
@@ -218,6 +220,7 @@ inline std::unique_ptr<job_state> prepare_rounds(any_group const& ranks, round_c
                                  static_cast<holder_t>(ranks.size()), call.nodes};
         planned = plan_in_rounds(std::move(call.layouts), std::move(call.program), options, scope);
     });
+    call.devices = options.devices;
     return std::make_unique<rounds_job>(ranks, std::move(planned), options.memory, std::move(call));
 }
 

@@ -268,7 +268,7 @@ public:
         index_t elements = 1, of_scale = 1;
         for (index_t const extent : ready.loop.extent)
             elements = std::min(least, elements * std::min(least, extent));
-        for (element_scales::scaled_axis const& axis : ready.scales->axes)
+        for (element_scales::scaled_axis const& axis : ready.given.scales->axes)
             of_scale =
                 std::min(least, of_scale * std::min(least, axis.block > 0 ? axis.block : least));
         return elements >= least && of_scale >= least;
@@ -346,13 +346,13 @@ inline void convert_scaled(prepared_copy const& ready, memory const& at) {
                makes_run = to.stride == target_bits && target_bits >= 8,
                streaming = at.streaming && makes_run;
     auto const base =
-        static_cast<index_t>(reinterpret_cast<std::uintptr_t>(at.source) - ready.first) * 8;
+        static_cast<index_t>(reinterpret_cast<std::uintptr_t>(at.source) - ready.given.first) * 8;
     std::optional<product_tables> tables;
     if (product_tables::is_worth(ready))
         tables.emplace(ready);
     auto const by_tables = [&](unsigned char const* source, unsigned char* target) {
         for (index_t left = loop.extent[last]; left > 0;)
-            left -= for_each_run(*ready.scales, base / 8 + (source - at.source), 1, left,
+            left -= for_each_run(*ready.given.scales, base / 8 + (source - at.source), 1, left,
                                  [&](float const* scale, index_t count) {
                                      tables->convert(scale, source, target, count);
                                      source += count;
@@ -368,8 +368,8 @@ inline void convert_scaled(prepared_copy const& ready, memory const& at) {
             index_t const count = end - begin;
             from.position = source + begin * from.stride;
             to.position = target + begin * to.stride;
-            ready.scales->fill((base + from.position) / source_bits, from.stride / source_bits,
-                               count, scales);
+            ready.given.scales->fill((base + from.position) / source_bits,
+                                     from.stride / source_bits, count, scales);
             if (!is_run)
                 gather(at.source, from, count, block);
             unsigned char* const result = makes_run ? at.target + to.position / 8 : converted;
@@ -390,9 +390,7 @@ inline prepared_copy prepare_conversion(affine_copy const& fused,
     prepared_copy ready;
     ready.kernel = choose(fused, conversion);
     ready.conversion = detail::conversion(conversion.source, conversion.chain);
-    ready.kernels = conversion.kernels;
-    ready.scales = conversion.scales;
-    ready.first = conversion.first;
+    ready.given = conversion;
     if (ready.kernel == copy_kernel::nothing)
         return ready;
     ready.streaming = is_streaming(byte_count(element_count(fused), conversion.target()), stores);

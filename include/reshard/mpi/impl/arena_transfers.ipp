@@ -131,7 +131,8 @@ private:
     }
 
     static bool holds(arena_state const& arena, const_tensor_view const& tensor) {
-        return arena.segments->range(arena.node.rank()).contains(addresses(tensor));
+        return tensor.memory.is_host() &&
+               arena.segments->range(arena.node.rank()).contains(addresses(tensor));
     }
 
     static peer_end described(std::optional<bound_end<void const*>> const& end,

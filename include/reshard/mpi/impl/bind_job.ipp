@@ -134,13 +134,12 @@ inline sorted_job sorted_of(std::unique_ptr<mpi_job> mpi_job, mpi_group const& r
 }
 
 /// Binds a plan to tensors that move only in messages. Does not communicate.
-inline std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
-                                                std::shared_ptr<planned_job const> planned,
-                                                const_state_dict const& have,
-                                                state_dict const& want) {
+inline std::unique_ptr<job_state>
+bind_messages(mpi_group const& ranks, std::shared_ptr<planned_job const> planned,
+              const_state_dict const& have, state_dict const& want, device_list const& devices) {
     sorted_job sorted_job =
         sorted_of(std::make_unique<mpi_job>(std::move(planned), static_cast<holder_t>(ranks.rank()),
-                                            have, want),
+                                            have, want, devices),
                   ranks);
     open(sorted_job, ranks, {}, limits_of(*sorted_job.all, ranks, chunk_bytes));
     return std::move(sorted_job.all);
@@ -157,12 +156,12 @@ struct bind_notice {
 /// Binds the job to this rank's tensors and sorts its transfers. Does not communicate.
 inline sorted_job sort_job(mpi_group const& ranks, known_plan const& plan,
                            std::shared_ptr<shard_scales> scales, source_tensors const& have,
-                           target_tensors const& want) {
+                           target_tensors const& want, device_list const& devices) {
     planned_job const& planned = *plan.planned;
     auto unique = std::make_unique<mpi_job>(
         plan.planned, static_cast<holder_t>(ranks.rank()),
         planned.source_is_joined ? joined_for_plan(have.tensors) : have.tensors,
-        planned.target_is_joined ? joined_for_plan(want.tensors) : want.tensors);
+        planned.target_is_joined ? joined_for_plan(want.tensors) : want.tensors, devices);
     unique->was_kept = plan.was_kept;
     unique->scales = std::move(scales);
     unique->arenas = {have.arena ? have.arena->state() : nullptr,
@@ -234,7 +233,7 @@ inline std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group, known_pl
     bind_notice notice;
     bool is_open = false;
     notice.problem = encode(plan.problem ? plan.problem : attempt([&] {
-        sorted_job = sort_job(ranks, plan, std::move(scales), have, want);
+        sorted_job = sort_job(ranks, plan, std::move(scales), have, want, options.devices);
         notice.bytes = largest(sorted_job.bytes);
         is_open = !have.arena && !want.arena && !may_relay(group, options) &&
                   !rings_are_worth_it(ranks.size(), notice.bytes, options.on_node);

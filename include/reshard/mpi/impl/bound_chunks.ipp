@@ -80,8 +80,8 @@ RESHARD_DECL void chunk_binder::bind_chunk(chunk const& chunk, bool sent,
         byte_place const at = place_of(position, region, end.stored);
         std::byte* const memory = static_cast<std::byte*>(end.memory.data) + at.bytes;
         if (wire_ == wire_place::message && chunk.packets.size() == 1 &&
-            end.conversion.chain.empty() && bits(end.stored) % 8 == 0 &&
-            is_row_major(region.shape, position.strides)) {
+            end.conversion.chain.empty() && !end.conversion.is_on_device() &&
+            bits(end.stored) % 8 == 0 && is_row_major(region.shape, position.strides)) {
             bound.chunks.back().direct = memory;
             return;
         }
@@ -100,14 +100,18 @@ RESHARD_DECL chunk_binder::packet_end chunk_binder::end_of(packet const& packet,
     bool const casts = sent == (wire_dtype(bound_.whole, moved) == target);
     if (!sent)
         return {target_end(bound_, moved), target,
-                casts ? conversion_of(bound_, moved) : element_conversion{target, {}}};
-    if (transfer const* const input = input_of(packet))
-        return {target_end(bound_, *input), target, {target, {}}};
+                casts ? conversion_of(bound_, moved) : on_devices(bound_, moved, {target})};
+    if (transfer const* const input = input_of(packet)) {
+        element_conversion passed{target};
+        passed.source_device =
+            device_of(bound_, bound_.targets, input->target_key, input->target_shard);
+        return {target_end(bound_, *input), target, passed};
+    }
     auto const [data, position] = source_end(bound_, moved);
     data_type const source = bound_.whole.source_dtypes[moved.source_key];
     return {{const_cast<void*>(data), position},
             source,
-            casts ? conversion_of(bound_, moved) : element_conversion{source, {}}};
+            casts ? conversion_of(bound_, moved) : on_devices(bound_, moved, {source})};
 }
 
 RESHARD_DECL transfer const* chunk_binder::input_of(packet const& packet) const {

@@ -71,6 +71,7 @@ RESHARD_DECL void ring_lanes::pack_bytes(send_state const& lane, bound_chunk con
         bound_packet const& packet = lane.chunks.packets[i];
         blocks.add((*copies_)[packet.copy], packet.memory, slot + packet.wire, packet.joins_next);
     }
+    wait_for(*devices_);
 }
 
 /// The bytes of each run of the copy's source; 0 if the copy does more than move runs of bytes.
@@ -146,6 +147,7 @@ RESHARD_DECL void ring_lanes::unpack_bytes(receive_state const& lane, bound_chun
         bound_packet const& packet = lane.chunks.packets[i];
         blocks.add((*copies_)[packet.copy], bytes + packet.wire, packet.memory, packet.joins_next);
     }
+    wait_for(*devices_);
 }
 
 RESHARD_DECL bool ring_lanes::read(receive_state const& lane, bound_chunk const& chunk,
@@ -165,7 +167,11 @@ RESHARD_DECL bool ring_lanes::read(receive_state const& lane, bound_chunk const&
 
 RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
                                 process_transfers transfers)
-    : world_(world), bound_(bound), arrivals_(transfers.relayed), meetings_(transfers.meetings) {
+    : world_(world),
+      bound_(bound),
+      devices_(bound.devices ? *bound.devices : device_list()),
+      arrivals_(transfers.relayed),
+      meetings_(transfers.meetings) {
     chunk_binder const binder(bound_, stores_for(transfers), copies_);
     vector<std::uint32_t> moved;
     for (std::uint32_t const number : transfers.local)
@@ -174,8 +180,8 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
     local_ = transfers.on_node.empty()
                  ? binder.copies(moved)
                  : transfers.copies_on_node(binder, bound_, transfers.on_node, moved, copies_);
-    outgoing_.open(binder.sends(transfers.sends));
-    incoming_.open(binder.receives(transfers.receives));
+    outgoing_.open(binder.sends(transfers.sends), devices_);
+    incoming_.open(binder.receives(transfers.receives), devices_);
     if (!transfers.rings)
         return;
     rings_.use(*transfers.rings);
@@ -213,8 +219,8 @@ RESHARD_DECL void exchange::run() {
 RESHARD_DECL exchange::~exchange() {
     if (pending_ == 0)
         return;
-    static_cast<void>(outgoing_.staging.release()); // MPI may still use it: kept until exit
-    static_cast<void>(incoming_.staging.release());
+    for (auto* const window : {&outgoing_, &incoming_}) // MPI may still use it: kept until exit
+        static_cast<void>(new std::shared_ptr<std::byte[]>(std::move(window->staging)));
 }
 
 RESHARD_DECL index_t exchange::staging_bytes() const {
@@ -263,6 +269,7 @@ RESHARD_DECL void exchange::run_local() {
             bytes = 0;
         }
     }
+    wait_for(devices_);
 }
 
 RESHARD_DECL void exchange::post() {
@@ -290,6 +297,7 @@ RESHARD_DECL void exchange::send(std::size_t slot) {
         auto const& packet = outgoing_.all.packets[i];
         blocks.add(copies_[packet.copy], packet.memory, wire + packet.wire, packet.joins_next);
     }
+    wait_for(devices_);
     MPI_Isend(chunk.direct ? chunk.direct : wire, chunk.bytes, MPI_BYTE, chunk.peer, world_.tag(),
               world_.base(), &requests_[in_flight + slot]);
     ++pending_;
@@ -303,6 +311,7 @@ RESHARD_DECL void exchange::unpack(std::size_t slot) const {
         blocks.add(copies_[packet.copy], incoming_.wire[slot] + packet.wire, packet.memory,
                    packet.joins_next);
     }
+    wait_for(devices_);
 }
 
 RESHARD_DECL bool exchange::advance() {

@@ -30,9 +30,10 @@ namespace detail {
 inline std::unique_ptr<job_state> prepare_rounds(mpi_group const& ranks, source_tensors have,
                                                  call_facts facts, options const& options,
                                                  std::optional<mapping> program) {
-    auto const bind = [ranks](std::shared_ptr<planned_job const> round,
-                              const_state_dict const& some, state_dict const& filled) {
-        return bind_messages(ranks, std::move(round), some, filled);
+    auto const bind = [ranks, devices = options.devices](std::shared_ptr<planned_job const> round,
+                                                         const_state_dict const& some,
+                                                         state_dict const& filled) {
+        return bind_messages(ranks, std::move(round), some, filled, devices);
     };
     plan_options const nodes = nodes_of(options, facts.nodes);
     return options.memory.steps->prepare(any_group(ranks),
@@ -68,7 +69,7 @@ inline entered_call enter_call(mpi_group const& world, source_tensors& have, tar
     if (!call.opening.problem)
         call.opening.problem = attempt([&] {
             if (runs_at_once)
-                check_twins(have.tensors);
+                check_twins(have.tensors, options.devices);
             call.own = sides_of(have, want);
             call.opening.attachment = content_bytes(notice_of(world, call.own, options));
         });
@@ -92,7 +93,7 @@ inline std::unique_ptr<job_state> prepare_call(mpi_group const& caller, source_t
         program = steps->make_mapping(any_group(ranks), options.program, facts_of_side(facts, true),
                                       &wanted);
         if (runs_at_once)
-            steps->compare_copies(any_group(ranks), have.tensors, *program,
+            steps->compare_copies(any_group(ranks), have.tensors, *program, options.devices,
                                   [&](const_state_dict const& from, state_dict const& to) {
                                       redistribute(ranks, from, to);
                                   });
@@ -114,7 +115,7 @@ inline std::unique_ptr<job_state> prepare_call(mpi_group const& caller, source_t
         scales = options.program.steps()->scales(
             any_group(ranks), plan.planned.get(), plan.problem, have.tensors,
             [&](const_state_dict const& from, state_dict const& to) {
-                return prepare(ranks, from, to);
+                return prepare(ranks, from, to, {.devices = options.devices});
             });
     auto state = bind_job({ranks, nodes}, plan, std::move(scales), have, want, options);
     state->keep_handles(have.tensors, want.tensors);

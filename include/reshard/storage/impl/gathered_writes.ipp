@@ -85,7 +85,8 @@ void put_redistributed(group auto const& world, written_files& writer,
         }
         have = tensors_of(from.tensors, keys);
     });
-    redistribute(world, std::move(have), std::move(want), {.program = from.program});
+    redistribute(world, std::move(have), std::move(want),
+                 {.program = from.program, .devices = from.devices});
     agree_on(world, [&] {
         for (std::size_t i = 0; i < own_pieces.size(); ++i)
             writer.put(own_pieces[i].position, own_pieces[i].bytes.begin, memory[i]);
@@ -137,7 +138,8 @@ struct window_parts {
           whole(make_plan(problem, {holder_set({me}), holder_set({me})},
                           {.between_nodes = balanced_senders()})),
           targets(shapes_of(written, windows)),
-          transfers(transfers_of(whole, windows)) {
+          transfers(transfers_of(whole, windows)),
+          devices(from.devices) {
         sources.add(from.tensors, from.all, me);
     }
     window_parts(window_parts const&) = delete;
@@ -145,11 +147,13 @@ struct window_parts {
 
     /// Copies this process's elements of a window to `bytes`, where the window is built.
     void put(std::size_t window, std::byte* bytes) const {
-        bound_plan const bound{whole, problem, sources, targets, &all_conversions()};
+        bound_plan const bound{whole,   problem, sources, targets, &all_conversions(),
+                               nullptr, &devices};
         for (transfer const* const t : transfers.of(window))
             if (t->source_holder == me)
                 copy_elements(loop_of(bound, *t), conversion_of(bound, *t),
                               source_end(bound, *t).data, bytes);
+        wait_for(devices);
     }
 
     layout target;
@@ -159,6 +163,7 @@ struct window_parts {
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
     piece_transfers transfers;
+    device_list const& devices;
 };
 
 /// Writes windows in rounds. In each round all ranks copy their elements into the slots. Then the

@@ -211,7 +211,7 @@ inline void check_load(checkpoint const& source, target_tensors const& want,
     state_dict const apart = options.program.is_by_name()
                                  ? without_twins(want.tensors, source.metadata().aliases)
                                  : want.tensors;
-    reshard::detail::check_memory({}, {&apart, 1});
+    reshard::detail::check_memory({}, {&apart, 1}, options.devices);
     if (options.memory || options.cache)
         fail(errc::usage, "load() does not support options.memory or options.cache; omit them");
     if (options.between_nodes.has_relays() &&
@@ -222,9 +222,10 @@ inline void check_load(checkpoint const& source, target_tensors const& want,
              ", or remove relays() from options.between_nodes");
 }
 
-inline bound_plan bound_by(load_plan const& work, checkpoint const& source) {
-    return {work.whole,   work.problem,       source.shapes(),
-            work.targets, &all_conversions(), work.scales.get()};
+inline bound_plan bound_by(load_plan const& work, checkpoint const& source,
+                           device_list const& devices) {
+    return {work.whole,         work.problem,      source.shapes(), work.targets,
+            &all_conversions(), work.scales.get(), &devices};
 }
 
 /// The result of planning a process's reads.
@@ -246,8 +247,8 @@ inline load_stage stage_load(checkpoint const& stored, target_tensors const& wan
     if (!united(source))
         check_saved_replicas(
             source, tensors_used(work.problem, work.program, source.files_layout()), rank, ranks);
-    stage.reads =
-        std::make_unique<planned_reads>(source, loops_of(bound_by(work, source)), options.verify);
+    stage.reads = std::make_unique<planned_reads>(
+        source, loops_of(bound_by(work, source, options.devices)), options.verify);
     return stage;
 }
 
@@ -288,7 +289,8 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
             tensors_used(stage.work->problem, stage.work->program, source.files_layout()));
     for (transfer const& t : stage.work->whole.transfers)
         if (t.source_key == zero_source)
-            run_locally(bound_by(*stage.work, stage.work->from(source)), t);
+            run_locally(bound_by(*stage.work, stage.work->from(source), options.devices), t);
+    wait_for(options.devices);
     read_windows(world, *stage.reads, reads, options);
     if (auto const& scales = stage.work->scales)
         agree_on(world, [&] { scales->check_unchanged(); });

@@ -111,7 +111,7 @@ noted_program program_of_save(group auto const& world, layout const& source,
     any_group const ranks(world);
     noted_program made{steps->make_mapping(ranks, options.program, {&source, {}}, nullptr), {}};
     steps->compare_copies(
-        ranks, tensors, made.program,
+        ranks, tensors, made.program, options.devices,
         [&](const_state_dict const& from, state_dict const& to) { redistribute(world, from, to); });
     agree_on(world, [&] { fit_whole_files(made, source, options); });
     return made;
@@ -156,11 +156,12 @@ struct planned_save {
 
 /// Writes the pieces whose elements this process holds.
 inline void put_held(written_files& writer, planned_save const& planned,
-                     const_state_dict const& tensors, holder_t me, int size) {
+                     const_state_dict const& tensors, device_list const& devices, holder_t me,
+                     int size) {
     shard_views<const_tensor_view> sources;
     sources.add(tensors, planned.all, me);
-    bound_plan const bound{planned.whole, planned.work, sources, planned.targets,
-                           &all_conversions()};
+    bound_plan const bound{planned.whole,      planned.work, sources, planned.targets,
+                           &all_conversions(), nullptr,      &devices};
     vector<std::byte> buffer;
     put_pieces(
         bound, planned.mine, me, size, writer, [](auto&&...) { return std::uint64_t{1} << 20; },
@@ -257,18 +258,18 @@ save_report save_as(group auto const& world, source_tensors have,
                              options.cache && options.writing.writer); // uses no cache
     agree_to_run(world, "save to " + target.string(), fingerprint, attempt([&] {
                      check_program_options(options);
-                     have.tensors.check();
-                     check_twins(have.tensors);
+                     have.tensors.check(spaces_of(options.devices));
+                     check_twins(have.tensors, options.devices);
                  }));
     auto const planned = is_cached ? planned_before(world, have, target, options)
                                    : plan_save(world, have, target, options);
     checkpoint_writer writer(world, target, planned->files, options.writing);
     agree_on(world, [&] {
-        put_held(writer.files(), *planned, have.tensors, static_cast<holder_t>(world.rank()),
-                 world.size());
+        put_held(writer.files(), *planned, have.tensors, options.devices,
+                 static_cast<holder_t>(world.rank()), world.size());
     });
     put_gathered(world, writer.files(), planned->pieces,
-                 {planned->all, planned->program, have.tensors});
+                 {planned->all, planned->program, have.tensors, options.devices});
     std::string const id = writer.commit(world);
     return {id, data_bytes(planned->files.metadata), writer.reused(),
             gather_values(world, writer.removed()).front(), planned->notes};

@@ -132,7 +132,8 @@ void copy_tensors(group auto const& world, source_tensors have, async_state& sta
     });
     local_error const failed = attempt([&] {
         agree(world, problem);
-        redistribute(world, std::move(have), std::move(kept), {.cache = &state.plans});
+        redistribute(world, std::move(have), std::move(kept),
+                     {.cache = &state.plans, .devices = task.options.devices});
     });
     if (!failed)
         return;
@@ -148,8 +149,8 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
     agree_to_run(world, "save in the background to " + target.string(), {"options", options},
                  attempt([&] {
                      check_async(world.size(), options);
-                     have.tensors.check();
-                     check_twins(have.tensors);
+                     have.tensors.check(spaces_of(options.devices));
+                     check_twins(have.tensors, options.devices);
                      if (auto const earlier = state.take_problem())
                          throw error(*earlier);
                  }));

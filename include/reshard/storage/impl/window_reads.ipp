@@ -6,6 +6,7 @@
 #include <reshard/storage/window_reads.hpp>
 
 #include <reshard/copy/cut_loop.hpp>
+#include <reshard/copy/device.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
 #include <algorithm>
@@ -118,6 +119,9 @@ RESHARD_DECL void window_reads::run(window_run const& window, byte_run run,
             reinterpret_cast<std::uintptr_t>(bytes) - static_cast<std::uintptr_t>(run.begin);
         detail::run(prepare(loop, conversion, how_), bytes, stored_loop.target);
     }
+    for (auto part = first; part != last; ++part)
+        if (device* const device = loops_[part->number].conversion.target_device)
+            device->wait(); // the next window takes the place of `bytes`
 }
 
 RESHARD_DECL vector<window_run> windows_without(window_reads const& reads,

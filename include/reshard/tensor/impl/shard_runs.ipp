@@ -45,14 +45,16 @@ inline index_t bytes_between(array_shard const& a, array_shard const& b) {
 }
 
 /// True if both shards are boxes, or the same blocks of boxes, of one tensor, and lie in memory in
-/// the same way.
+/// the same way. Shards on a device are not joined: they may be separate allocations, which no
+/// single copy of bytes may cross.
 inline bool may_join(array_shard const& a, array_shard const& b) {
     shard_descriptor const &first = a.descriptor, &next = b.descriptor;
-    return a.dtype == b.dtype && a.memory == b.memory && bits(a.dtype) % 8 == 0 &&
-           a.shape.size() == first.region.shape.size() && first.dtype == next.dtype &&
-           !first.flat && !next.flat && first.key == next.key && b.data != nullptr &&
-           first.global_shape == next.global_shape && first.cycles == next.cycles &&
-           a.strides == b.strides && next.region.offset.size() == first.region.offset.size() &&
+    return a.dtype == b.dtype && a.memory.is_host() && b.memory.is_host() &&
+           bits(a.dtype) % 8 == 0 && a.shape.size() == first.region.shape.size() &&
+           first.dtype == next.dtype && !first.flat && !next.flat && first.key == next.key &&
+           b.data != nullptr && first.global_shape == next.global_shape &&
+           first.cycles == next.cycles && a.strides == b.strides &&
+           next.region.offset.size() == first.region.offset.size() &&
            next.region.shape.size() == first.region.shape.size() &&
            b.shape.size() == a.shape.size();
 }

@@ -102,12 +102,15 @@ RESHARD_DECL vector<placed_shard> placed_shards(std::string_view key, layout con
 
 RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view const& elements) {
     index_t const count = element_count(elements.shape);
-    if (elements.memory != memory_kind::host)
-        fail(errc::unsupported, "'", shard.key, "': ", counted(count, "element"),
-             " in device memory; copy them to the host");
     if (elements.data == nullptr && count != 0)
         fail(errc::usage, "'", shard.key, "': ", counted(count, "element"), " at a null address");
     addresses(elements);
+}
+
+RESHARD_DECL void refuse_device(device_use const& shard) {
+    fail(errc::unsupported, "'", shard.key, "': ", counted(shard.elements, "element"),
+         " in the memory of ", shard.memory,
+         "; set options.devices to reach it (see doc/devices.md), or copy them to the host");
 }
 
 RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view const& elements) {

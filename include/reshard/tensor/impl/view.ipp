@@ -10,7 +10,7 @@ namespace reshard {
 RESHARD_DECL std::string to_string(const_tensor_view const& elements) {
     return std::string(name(elements.dtype)) + " " + to_string(elements.shape) + " strides " +
            to_string(elements.strides) +
-           (elements.memory == memory_kind::device ? " on a device" : "");
+           (elements.memory.is_host() ? "" : " on " + to_string(elements.memory));
 }
 
 } // namespace reshard

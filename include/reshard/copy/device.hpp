@@ -1,0 +1,58 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_COPY_DEVICE_HPP
+#define RESHARD_COPY_DEVICE_HPP
+
+#include <reshard/copy/affine_copy.hpp>
+#include <reshard/copy/choose.hpp>
+#include <reshard/core/memory_space.hpp>
+
+#include <cstddef>
+#include <memory>
+
+/// \file
+/// The interface to memory that the processor cannot use.
+
+namespace reshard {
+
+/// A copy that a device makes. At least one end is in the device's memory; the other end is there
+/// too, or in host memory.
+struct device_copy {
+    detail::affine_copy loop; ///< in elements, from `source` and `target`; its axes are fused
+    detail::element_conversion conversion;
+    void const* source = nullptr;
+    void* target = nullptr;
+    bool reads_device = false;  ///< whether the source is in the device's memory
+    bool writes_device = false; ///< whether the target is
+};
+
+/// A device, and the functions that reach its memory.
+///
+/// `device/staged_device.hpp` makes one of two functions; `cuda.hpp` makes one for CUDA.
+/// `testing/check_device.hpp` tests any.
+class device {
+public:
+    virtual ~device() = default;
+
+    /// The memory of the tensors that this device copies.
+    virtual memory_space space() const = 0;
+
+    /// Starts a copy, or makes it. Both ends stay as they are until `wait` returns. Copies that
+    /// were started since the last `wait` write different elements, and read none that another
+    /// one writes; a device may make them in any order.
+    ///
+    /// \throws error with errc::unsupported for a conversion that the device cannot make
+    virtual void copy(device_copy const& work) = 0;
+
+    /// Waits until all copies that were started are complete.
+    virtual void wait() = 0;
+
+    /// Host memory for elements that the library copies to or from the device.
+    virtual std::shared_ptr<std::byte[]> host_memory(std::size_t bytes) {
+        return std::shared_ptr<std::byte[]>(new std::byte[bytes]);
+    }
+};
+
+} // namespace reshard
+
+#endif

@@ -1,0 +1,257 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TESTING_FAKE_DEVICE_HPP
+#define RESHARD_TESTING_FAKE_DEVICE_HPP
+
+#include <reshard/copy/copy_elements.hpp>
+#include <reshard/copy/cut_loop.hpp>
+#include <reshard/copy/device.hpp>
+#include <reshard/core/data_type.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/core/memory_space.hpp>
+#include <reshard/core/vector.hpp>
+#include <reshard/os/shared_segment.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <utility>
+
+/// \file
+/// A device without hardware, for tests. A program that treats its memory like host memory fails.
+
+namespace reshard::testing {
+
+/// When a fake device makes its copies, and in which order.
+enum class fake_order {
+    at_once,  ///< in `copy`
+    reversed, ///< in `wait`, the last one first
+    shuffled, ///< in `wait`, in a random order, the same in each run of a program
+};
+
+/// Memory that the processor and system calls cannot use, and copies that are made late.
+///
+/// The memory is mapped twice. The addresses that callers see allow no access, so the processor
+/// gets SIGSEGV there, in any thread, and a system call EFAULT. Copies use the other mapping.
+///
+/// `copy` and `wait` throw an error with errc::usage for a copy that the interface does not allow:
+/// an end that is not in one allocation of this device, a host end in a device's memory, and, except
+/// with `at_once`, elements that two copies write between two waits, or that one copy writes and
+/// another one reads.
+class fake_device final : public device {
+public:
+    /// \param capacity the number of bytes of all allocations together
+    explicit fake_device(std::size_t capacity, int number = 0,
+                         fake_order order = fake_order::shuffled)
+        : number_(number), order_(order), capacity_(capacity) {
+        int const file = reshard::detail::system_calls().create_unnamed("fake_device");
+        if (file < 0 || ::ftruncate(file, static_cast<::off_t>(capacity)) != 0)
+            fail(errc::io, "cannot make a fake device of ", capacity, " bytes");
+        seen_ = map(file, PROT_NONE);
+        own_ = map(file, PROT_READ | PROT_WRITE);
+        ::close(file);
+    }
+    fake_device(fake_device const&) = delete;
+    fake_device& operator=(fake_device const&) = delete;
+    ~fake_device() override {
+        ::munmap(seen_, capacity_);
+        ::munmap(own_, capacity_);
+    }
+
+    /// A new address that is a multiple of 64. Freed memory is not used again while other
+    /// allocations exist.
+    void* allocate(std::size_t bytes) {
+        std::size_t const begin = (used_ + 63) / 64 * 64;
+        if (begin + bytes > capacity_)
+            fail(errc::limit_exceeded, "a fake device of ", capacity_, " bytes has no ", bytes,
+                 " bytes left");
+        used_ = begin + bytes;
+        allocations_[begin] = bytes;
+        return seen_ + begin;
+    }
+
+    void deallocate(void* memory) {
+        allocations_.erase(offset_of(memory));
+        if (allocations_.empty())
+            used_ = 0;
+    }
+
+    /// Copies bytes to the device, or from it, at once. For tests that prepare and compare tensors.
+    void write(void* memory, void const* host, std::size_t bytes) {
+        std::copy_n(static_cast<std::byte const*>(host), bytes, own(memory, bytes));
+    }
+    void read(void* host, void const* memory, std::size_t bytes) {
+        std::copy_n(own(memory, bytes), bytes, static_cast<std::byte*>(host));
+    }
+
+    memory_space space() const override { return {memory_space::device, number_}; }
+
+    void copy(device_copy const& work) override {
+        started_ = true;
+        if (element_count(work.loop) == 0)
+            return;
+        check_end(work.source, work.loop, reshard::detail::source_of_loop, work.conversion.source,
+                  work.reads_device);
+        check_end(work.target, work.loop, reshard::detail::target_of_loop, work.conversion.target(),
+                  work.writes_device);
+        if (order_ == fake_order::at_once)
+            make(work);
+        else
+            pending_.push_back(work);
+    }
+
+    void wait() override {
+        vector<device_copy> copies = std::exchange(pending_, {});
+        if (order_ == fake_order::reversed)
+            std::reverse(copies.begin(), copies.end());
+        else
+            for (std::size_t left = copies.size(); left > 1; --left)
+                std::swap(copies[left - 1], copies[random() % left]);
+        check_apart(copies);
+        for (device_copy const& work : copies)
+            make(work);
+    }
+
+    /// Whether `copy` was ever called.
+    bool was_used() const { return started_; }
+    /// The number of copies that wait for `wait`.
+    std::size_t pending() const { return pending_.size(); }
+
+private:
+    using byte_range = std::pair<std::size_t, std::size_t>;
+
+    std::byte* map(int file, int access) const {
+        void* const memory = ::mmap(nullptr, capacity_, access, MAP_SHARED, file, 0);
+        if (memory == MAP_FAILED)
+            fail(errc::io, "cannot map a fake device of ", capacity_, " bytes");
+        return static_cast<std::byte*>(memory);
+    }
+
+    bool has(void const* memory) const {
+        auto const at = reinterpret_cast<std::uintptr_t>(memory);
+        auto const begin = reinterpret_cast<std::uintptr_t>(seen_);
+        return at >= begin && at - begin < capacity_;
+    }
+
+    std::size_t offset_of(void const* memory) const {
+        return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(seen_);
+    }
+
+    /// The processor's address of bytes that callers see at `memory`.
+    std::byte* own(void const* memory, std::size_t bytes) const {
+        check_allocated(offset_of(memory), bytes);
+        return own_ + offset_of(memory);
+    }
+
+    void check_allocated(std::size_t begin, std::size_t bytes) const {
+        auto const next = allocations_.upper_bound(begin);
+        if (next == allocations_.begin() ||
+            begin + bytes > std::prev(next)->first + std::prev(next)->second)
+            fail(errc::usage, "fake device ", number_, ": bytes ", begin, " to ", begin + bytes,
+                 " are not in one allocation");
+    }
+
+    /// The bytes between the first and the last element of an end, from `memory` on.
+    static std::pair<index_t, index_t> reach_of(reshard::detail::affine_copy const& loop,
+                                                reshard::detail::loop_side side, data_type dtype) {
+        auto const span = span_of(loop, side);
+        index_t const width = bits(dtype);
+        auto const down = [](index_t bit) { return bit >= 0 ? bit / 8 : -((7 - bit) / 8); };
+        return {down(span.first * width), down(span.end * width + 7)};
+    }
+
+    void check_end(void const* memory, reshard::detail::affine_copy const& loop,
+                   reshard::detail::loop_side side, data_type dtype, bool is_on_device) const {
+        auto const [first, end] = reach_of(loop, side, dtype);
+        if (is_on_device)
+            check_allocated(offset_of(memory) + static_cast<std::size_t>(first),
+                            static_cast<std::size_t>(end - first));
+        else if (has(static_cast<std::byte const*>(memory) + first))
+            fail(errc::usage, "fake device ", number_, ": a host end is in its memory");
+    }
+
+    /// Refuses copies that depend on their order. Compares byte by byte.
+    void check_apart(vector<device_copy> const& copies) {
+        if (copies.size() < 2)
+            return;
+        marks_.resize(capacity_);
+        vector<std::size_t> marked;
+        for (bool const reads : {false, true})
+            for (std::size_t number = 0; number < copies.size(); ++number)
+                mark(copies[number], reads, static_cast<std::uint32_t>(number + 1), marked);
+        for (std::size_t const byte : marked)
+            marks_[byte] = 0;
+    }
+
+    /// Marks the bytes that a copy writes, or finds marks of other copies among those that it reads.
+    void mark(device_copy const& work, bool reads, std::uint32_t number,
+              vector<std::size_t>& marked) {
+        if (!(reads ? work.reads_device : work.writes_device))
+            return;
+        auto const& strides = reads ? work.loop.source_strides : work.loop.target_strides;
+        index_t const width = bits(reads ? work.conversion.source : work.conversion.target());
+        if (width < 8)
+            return; // elements share bytes
+        std::size_t const base = offset_of(reads ? work.source : work.target);
+        index_t const offset = reads ? work.loop.source_offset : work.loop.target_offset;
+        for (index_t i = 0; i < element_count(work.loop); ++i) {
+            index_t const at =
+                (offset + reshard::detail::linear_offset(
+                              reshard::detail::unravel_index(i, work.loop.extent), strides)) *
+                width / 8;
+            std::size_t const byte = base + static_cast<std::size_t>(at);
+            if (marks_[byte] != 0 && marks_[byte] != number)
+                fail(errc::usage, "fake device ", number_, ": byte ", byte,
+                     reads ? " is read and written" : " is written twice",
+                     " by copies without a wait between them");
+            if (reads)
+                continue;
+            marks_[byte] = number;
+            marked.push_back(byte);
+        }
+    }
+
+    void make(device_copy const& work) {
+        reshard::detail::element_conversion conversion = work.conversion;
+        void const* source = work.source;
+        void* target = work.target;
+        if (work.reads_device) {
+            check_end(source, work.loop, reshard::detail::source_of_loop, conversion.source, true);
+            source = own_ + offset_of(source);
+            conversion.first +=
+                reinterpret_cast<std::uintptr_t>(own_) - reinterpret_cast<std::uintptr_t>(seen_);
+        }
+        if (work.writes_device) {
+            check_end(target, work.loop, reshard::detail::target_of_loop, conversion.target(),
+                      true);
+            target = own_ + offset_of(target);
+        }
+        copy_elements(work.loop, conversion, source, target);
+    }
+
+    std::uint32_t random() {
+        state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+        return static_cast<std::uint32_t>(state_ >> 33);
+    }
+
+    int number_;
+    fake_order order_;
+    std::size_t capacity_;
+    std::size_t used_ = 0;
+    std::byte* seen_ = nullptr; ///< without access
+    std::byte* own_ = nullptr;
+    std::map<std::size_t, std::size_t> allocations_; ///< by offset, the number of bytes
+    vector<device_copy> pending_;
+    vector<std::uint32_t> marks_; ///< by byte: the number of the copy that writes it, or 0
+    bool started_ = false;
+    std::uint64_t state_ = 1;
+};
+
+} // namespace reshard::testing
+
+#endif

@@ -1,0 +1,157 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/bind/program.hpp>
+#include <reshard/bind/rounds.hpp>
+#include <reshard/mpi/redistribute.hpp>
+#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/plan/between_nodes.hpp>
+
+#include "oracle/generate.hpp"
+#include "support/device_memory.hpp"
+#include "support/experiment.hpp"
+#include "support/ranks_per_node.hpp"
+
+#include <boost/mpi/collectives/all_reduce.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace reshard;
+using namespace reshard::detail;
+
+BOOST_AUTO_TEST_SUITE(mpi_devices)
+
+namespace {
+
+/// Which tensors of a rank are on devices.
+enum class place { device, mixed, two_devices, some_ranks };
+
+constexpr place places[] = {place::device, place::mixed, place::two_devices, place::some_ranks};
+
+testing::fake_order order_of(std::uint64_t seed) {
+    return seed % 5 == 0   ? testing::fake_order::at_once
+           : seed % 5 == 1 ? testing::fake_order::reversed
+                           : testing::fake_order::shuffled;
+}
+
+/// A scenario whose tensors are on fake devices, and what the oracle says that the targets become.
+class device_experiment {
+public:
+    device_experiment(oracle::scenario const& scenario, int rank, std::uint64_t seed, place where)
+        : source_(scenario.sources, rank),
+          target_(scenario.targets, rank),
+          expected_(target_),
+          devices_{testing::fake_device(std::size_t{1} << 20, 0, order_of(seed)),
+                   testing::fake_device(std::size_t{1} << 20, 1, order_of(seed))} {
+        oracle::world const before = oracle::world_of(scenario);
+        source_.fill(before.sources);
+        expected_.fill(oracle::answers(scenario, before));
+        if (where != place::some_ranks || rank % 2 == static_cast<int>(seed / 4 % 2))
+            used_.push_back(&devices_[0]);
+        if (where == place::two_devices)
+            used_.push_back(&devices_[1]);
+        if (used_.empty())
+            return;
+        bool const mixes = where == place::mixed;
+        have_.emplace(const_state_dict(source_.shards()), used_, mixes, seed % 3);
+        want_.emplace(target_.shards(), used_, mixes, (seed / 3) % 3);
+    }
+
+    const_state_dict have() { return have_ ? have_->shards() : const_state_dict(source_.shards()); }
+    state_dict want() { return want_ ? want_->shards() : target_.shards(); }
+    device_list devices() const { return test::listed(used_); }
+
+    bool was_used() const { return devices_[0].was_used() || devices_[1].was_used(); }
+
+    std::optional<std::string> difference() const {
+        if (want_)
+            want_->fetch();
+        return target_.difference(expected_);
+    }
+
+private:
+    test::rank_memory source_;
+    test::rank_memory target_;
+    test::rank_memory expected_;
+    std::array<testing::fake_device, 2> devices_;
+    std::vector<testing::fake_device*> used_;
+    std::optional<test::device_memory<const_tensor_view>> have_;
+    std::optional<test::device_memory<tensor_view>> want_;
+};
+
+std::uint64_t stride() {
+    char const* const text = std::getenv("RESHARD_TEST_EVERY");
+    return text ? std::stoull(text) : 1;
+}
+
+std::int64_t sum(std::int64_t number) {
+    return boost::mpi::all_reduce(boost::mpi::communicator(), number, std::plus<>());
+}
+
+/// Runs programs of the oracle with that step between seeds, and compares.
+void compare(std::uint64_t step, auto&& run) {
+    boost::mpi::communicator const world;
+    std::int64_t differences = 0, used = 0;
+    for (std::uint64_t seed = 0; seed < test::program_count; seed += step * stride()) {
+        oracle::scenario const scenario = oracle::generator(seed, world.size(), true).make();
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
+            device_experiment experiment(scenario, world.rank(), seed, places[seed / 2 % 4]);
+            run(seed, experiment, test::mapping_of(scenario));
+            used += experiment.was_used();
+            if (auto const where = experiment.difference()) {
+                ++differences;
+                BOOST_TEST_ERROR("rank " << world.rank() << " differs: " << *where);
+            }
+        }
+    }
+    BOOST_TEST(sum(differences) == 0);
+    BOOST_TEST(sum(used) > 0);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(programs_on_devices_do_what_the_oracle_does) {
+    boost::mpi::communicator const world;
+    compare(3, [&](std::uint64_t seed, device_experiment& experiment, mapping const& program) {
+        std::optional<test::ranks_per_node_variable> per_node;
+        if (seed % 9 == 0)
+            per_node.emplace("2");
+        constexpr node_exchange ways[] = {node_exchange::chosen, node_exchange::rings,
+                                          node_exchange::messages};
+        options const options{.program = program,
+                              .between_nodes = seed % 4 == 0 ? balanced_senders() : node_traffic{},
+                              .on_node = ways[seed % 3],
+                              .devices = experiment.devices()};
+        job moving = prepare(world, experiment.have(), experiment.want(), options);
+        run(moving);
+        run(moving);
+    });
+}
+
+BOOST_AUTO_TEST_CASE(relayed_programs_on_devices_do_what_the_oracle_does) {
+    boost::mpi::communicator const world;
+    compare(11, [&](std::uint64_t seed, device_experiment& experiment, mapping const& program) {
+        test::ranks_per_node_variable const per_node(seed % 2 == 0 ? "1" : "2");
+        redistribute(
+            world, experiment.have(), experiment.want(),
+            {.program = program, .between_nodes = relays(), .devices = experiment.devices()});
+    });
+}
+
+BOOST_AUTO_TEST_CASE(alone_programs_on_devices_do_what_the_oracle_does) {
+    if (boost::mpi::communicator().size() > 1)
+        return;
+    compare(3, [&](std::uint64_t, device_experiment& experiment, mapping const& program) {
+        redistribute(solo(), experiment.have(), experiment.want(),
+                     {.program = program, .devices = experiment.devices()});
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,114 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TEST_SUPPORT_DEVICE_MEMORY_HPP
+#define RESHARD_TEST_SUPPORT_DEVICE_MEMORY_HPP
+
+#include <reshard/tensor/state_dict.hpp>
+#include <reshard/tensor/view.hpp>
+#include <reshard/testing/fake_device.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// Tensors in host memory, again in the memory of fake devices.
+
+namespace reshard::test {
+
+using namespace reshard::detail;
+
+/// The arrays of a state dict on devices. Array `i` is on device `i % (devices + 1)` of the list,
+/// or stays in host memory if that is the number of devices and `mixes` is set.
+template <class View>
+class device_memory {
+public:
+    device_memory(basic_state_dict<View> const& tensors,
+                  std::vector<testing::fake_device*> const& devices, bool mixes, std::size_t first)
+        : tensors_(tensors) {
+        for (auto const& [descriptor, tensor] : tensors)
+            if (address_range const bytes = addresses(tensor); !bytes.empty())
+                arrays_.push_back({bytes});
+        join();
+        std::size_t const ways = devices.size() + mixes;
+        for (std::size_t i = 0; i < arrays_.size(); ++i)
+            if (std::size_t const way = (i + first) % ways; way < devices.size())
+                put(arrays_[i], *devices[way]);
+    }
+    device_memory(device_memory const&) = delete;
+    device_memory& operator=(device_memory const&) = delete;
+    ~device_memory() {
+        for (array const& held : arrays_)
+            if (held.device)
+                held.device->deallocate(held.memory);
+    }
+
+    /// The same shards on the devices.
+    basic_state_dict<View> shards() const {
+        basic_state_dict<View> result;
+        for (auto const& [descriptor, tensor] : tensors_) {
+            View moved = tensor;
+            auto const at = reinterpret_cast<std::uintptr_t>(tensor.data);
+            for (array const& held : arrays_)
+                if (held.device && held.bytes.contains(addresses(tensor)) &&
+                    !addresses(tensor).empty()) {
+                    moved.data = static_cast<std::byte*>(held.memory) +
+                                 static_cast<std::ptrdiff_t>(at - held.bytes.begin);
+                    moved.memory = held.device->space();
+                }
+            result.add(descriptor, moved);
+        }
+        return result;
+    }
+
+    /// Copies all bytes back to host memory.
+    void fetch() const {
+        for (array const& held : arrays_)
+            if (held.device)
+                held.device->read(reinterpret_cast<void*>(held.bytes.begin), held.memory,
+                                  held.bytes.bytes());
+    }
+
+private:
+    struct array {
+        address_range bytes;
+        testing::fake_device* device = nullptr;
+        void* memory = nullptr;
+    };
+
+    /// Joins ranges that overlap: blocks of one array, tied tensors.
+    void join() {
+        std::sort(arrays_.begin(), arrays_.end(),
+                  [](array const& a, array const& b) { return a.bytes.begin < b.bytes.begin; });
+        std::vector<array> joined;
+        for (array const& next : arrays_)
+            if (!joined.empty() && next.bytes.begin < joined.back().bytes.end)
+                joined.back().bytes.end = std::max(joined.back().bytes.end, next.bytes.end);
+            else
+                joined.push_back(next);
+        arrays_ = joined;
+    }
+
+    static void put(array& held, testing::fake_device& device) {
+        held.device = &device;
+        held.memory = device.allocate(held.bytes.bytes());
+        device.write(held.memory, reinterpret_cast<void const*>(held.bytes.begin),
+                     held.bytes.bytes());
+    }
+
+    basic_state_dict<View> tensors_;
+    std::vector<array> arrays_;
+};
+
+/// The devices as options take them. They stay the caller's.
+inline device_list listed(std::vector<testing::fake_device*> const& devices) {
+    device_list list;
+    for (testing::fake_device* const device : devices)
+        list.push_back(std::shared_ptr<reshard::device>(std::shared_ptr<void>(), device));
+    return list;
+}
+
+} // namespace reshard::test
+
+#endif
