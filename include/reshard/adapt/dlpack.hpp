@@ -288,7 +288,7 @@ struct tensor_traits<adapt::dlpack_tensor> {
     static index_vector shape(adapt::dlpack_tensor const& t) { return t.elements().shape; }
     static index_vector strides(adapt::dlpack_tensor const& t) { return t.elements().strides; }
     static data_type dtype(adapt::dlpack_tensor const& t) { return t.elements().dtype; }
-    static memory_kind memory(adapt::dlpack_tensor const& t) { return t.elements().memory; }
+    static memory_space memory(adapt::dlpack_tensor const& t) { return t.elements().memory; }
     /// \throws error with errc::usage if the elements are read-only
     static std::byte* data(adapt::dlpack_tensor& t) {
         if (t.is_read_only())

@@ -275,13 +275,23 @@ BOOST_AUTO_TEST_CASE(const_elements_are_exported_as_read_only) {
     lent->deleter(lent);
 }
 
-BOOST_AUTO_TEST_CASE(memory_of_a_device_is_not_exported) {
+BOOST_AUTO_TEST_CASE(memory_of_a_device_is_exported_with_its_number) {
+    for (std::int32_t const type : {2, 10, 14}) {
+        auto* const source = lend({2});
+        source->dl_tensor.device = {type, 3};
+        dlpack_tensor const seen(source);
+        BOOST_TEST(seen.elements().memory.number == 3);
+        auto* const lent = to_dlpack(seen);
+        BOOST_TEST(static_cast<std::int32_t>(lent->dl_tensor.device.device_type) == type);
+        BOOST_TEST(lent->dl_tensor.device.device_id == 3);
+        lent->deleter(lent);
+    }
     auto* const source = lend({2});
-    source->dl_tensor.device.device_type = 2;
+    source->dl_tensor.device.device_type = 8; // Metal
     BOOST_CHECK_EXCEPTION(to_dlpack(dlpack_tensor(source)), error,
                           says(errc::unsupported,
-                               "a tensor of float32 [2] in device memory cannot be exported: its "
-                               "device is not known"));
+                               "a tensor of float32 [2] on device:0 cannot be exported: DLPack has "
+                               "no name for this device"));
 }
 
 #if __has_include(<dlpack/dlpack.h>)

@@ -167,7 +167,8 @@ BOOST_AUTO_TEST_CASE(what_has_no_elements_by_strides_is_refused_with_the_key) {
                   "'w': an at::Tensor of ComplexDouble matches no data type of this library; "
                   "convert it, or view its bytes as at::kByte");
     check_refused(at::empty({2}, at::kMeta), errc::unsupported,
-                  "'w': 2 elements in device memory; copy them to the host");
+                  "'w': 2 elements in the memory of device:0; set options.devices to reach it (see "
+                  "doc/devices.md), or copy them to the host");
     check_refused(at::empty({1, 1, 1, 1, 1, 1, 1, 1, 2}), errc::limit_exceeded,
                   "'w': a tensor has more than 8 axes");
 }
@@ -207,7 +208,7 @@ BOOST_AUTO_TEST_CASE(the_structures_of_dlpack_are_those_of_torch) {
     static_assert(dlpack::dtype_of(DLDataType{kDLFloat8_e5m2, 8, 1}) == data_type::f8_e5m2);
     static_assert(dlpack::dtype_of(DLDataType{kDLFloat8_e5m2fnuz, 8, 1}) == data_type::f8_e5m2fnuz);
     static_assert(dlpack::dtype_of(DLDataType{kDLFloat8_e8m0fnu, 8, 1}) == data_type::f8_e8m0);
-    static_assert(dlpack::memory_of_device(kDLCUDA) == memory_space::device);
+    static_assert(dlpack::memory_of_device(kDLCUDA) == memory_space::cuda);
     static_assert(dlpack::memory_of_device(kDLROCMHost) == memory_space::host);
     static_assert(dlpack::read_only_flag == DLPACK_FLAG_BITMASK_READ_ONLY);
     static_assert(sizeof(dlpack::managed_versioned) == sizeof(DLManagedTensorVersioned));

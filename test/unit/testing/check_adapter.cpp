@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(another_data_type_is_found) {
 BOOST_AUTO_TEST_CASE(another_memory_is_found_and_no_element_on_a_device_is_touched) {
     check_says(
         {.memory = memory_space::device},
-        "memory: for a tensor of float32 [2, 3], memory(t) is device, but host was expected");
+        "memory: for a tensor of float32 [2, 3], memory(t) is device:0, but host was expected");
     said = {.memory = memory_space::device};
     auto options = matrices();
     options.memory = memory_space::device;
