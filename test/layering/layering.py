@@ -35,7 +35,7 @@ ROOMS = {
     "mpi": ["core", "group", "layout", "tensor", "copy", "device", "os", "expr", "plan", "aoa",
             "bind"],
     "storage": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",
-                "model", "format", "mpi"],
+                "model", "format", "mpi", "device"],
     "testing": ["core", "layout", "tensor", "copy", "device", "os", "bind"],
 }
 # What is compiled once gathers the bodies of all rooms.
@@ -81,9 +81,13 @@ LONGEST_HEADER_CHAIN = 12
 
 # The most that there may be: headers, and public names in each namespace. What a later change adds
 # is added here in the same change; what is moved or deleted is taken off.
-MOST_HEADERS = 324
+MOST_HEADERS = 323
 MOST_NAMES = {"reshard": 180, "reshard::aoa": 80, "reshard::model": 86, "reshard::safetensors": 7,
               "reshard::typed": 80}
+# Counted apart: what reaches memory that the processor cannot use, and what tests use.
+APART = ("reshard/device/", "reshard/cuda", "reshard/testing/")
+MOST_HEADERS_APART = 7
+MOST_NAMES_APART = 6
 # The namespaces whose public names this page lists.
 NAMES_PAGE = "doc/architecture.md"
 LISTED = list(MOST_NAMES)
@@ -366,12 +370,20 @@ def public_names(headers):
 
 def check_counts(headers):
     """Rule 5, and section 4 of the house: headers and public names are few."""
-    doors = sum(header.endswith(".hpp") for header in headers)
-    if doors > MOST_HEADERS:
-        yield f"{doors} headers, more than {MOST_HEADERS}"
+    apart = {header: headers[header] for header in headers if header.startswith(APART)}
+    headers = {header: headers[header] for header in headers if header not in apart}
+    for some, most, noun in ((headers, MOST_HEADERS, "headers"),
+                             (apart, MOST_HEADERS_APART, "headers of devices and tests")):
+        doors = sum(header.endswith(".hpp") for header in some)
+        if doors > most:
+            yield f"{doors} {noun}, more than {most}"
+    apart_names = set().union(*public_names(apart).values())
+    if len(apart_names) > MOST_NAMES_APART:
+        yield f"{len(apart_names)} public names of devices, more than {MOST_NAMES_APART}"
     for namespace, names in public_names(headers).items():
-        if len(names) > MOST_NAMES[namespace]:
-            yield f"{namespace}: {len(names)} public names, more than {MOST_NAMES[namespace]}"
+        count = len(names - apart_names) # a forward declaration counts where the name is declared
+        if count > MOST_NAMES[namespace]:
+            yield f"{namespace}: {count} public names, more than {MOST_NAMES[namespace]}"
 
 
 def check_listed(headers, page):

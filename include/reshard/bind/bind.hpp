@@ -8,7 +8,7 @@
 #include <reshard/copy/choose.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
-#include <reshard/device/devices.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 #include <reshard/plan/plan.hpp>
 #include <reshard/plan/plan_problem.hpp>

@@ -5,7 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/vector.hpp>
-#include <reshard/device/devices.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/catalog.hpp>

@@ -5,7 +5,7 @@
 
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/device/devices.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/layout/shard_table.hpp>
 #include <reshard/tensor/state_dict.hpp>
 #include <reshard/tensor/view.hpp>

@@ -21,6 +21,18 @@ namespace reshard::detail {
 
 struct conversion_kernels;
 struct element_scales;
+struct prepared_copy;
+
+/// The devices that hold the ends of a copy, and the function that lets them make it.
+struct device_ends {
+    device* source = nullptr; ///< null if the elements are in host memory
+    device* target = nullptr; ///< null if the results are
+    void (*run)(prepared_copy const& ready, void const* source, void* target) = nullptr;
+
+    constexpr bool any() const { return source || target; }
+
+    constexpr bool operator==(device_ends const&) const = default;
+};
 
 /// How a copy converts elements: the source's data type, and the steps in order.
 struct element_conversion {
@@ -29,11 +41,9 @@ struct element_conversion {
     conversion_kernels const* kernels = nullptr; ///< the functions that run the steps, if any
     element_scales const* scales = nullptr;      ///< set if the chain dequantizes
     std::uintptr_t first = 0;                    ///< with scales: the address of their element 0
-    device* source_device = nullptr;             ///< null if the elements are in host memory
-    device* target_device = nullptr;             ///< null if the results are
+    device_ends devices = {};
 
     constexpr data_type target() const { return result(source, chain); }
-    constexpr bool is_on_device() const { return source_device || target_device; }
 
     /// The same conversion, from host memory to host memory.
     constexpr element_conversion on_host() const { return {source, chain, kernels, scales, first}; }
@@ -122,7 +132,7 @@ constexpr element_conversion by_parts(element_conversion const& conversion) {
 constexpr copy_kernel choose(affine_copy const& copy, element_conversion const& conversion) {
     if (element_count(copy) == 0)
         return copy_kernel::nothing;
-    if (conversion.is_on_device())
+    if (conversion.devices.any())
         return copy_kernel::on_device;
     bool const is_packed = bits(conversion.source) < 8 || bits(conversion.target()) < 8;
     if (conversion.chain.empty())

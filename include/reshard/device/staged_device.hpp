@@ -3,9 +3,9 @@
 #ifndef RESHARD_DEVICE_STAGED_DEVICE_HPP
 #define RESHARD_DEVICE_STAGED_DEVICE_HPP
 
-#include <reshard/copy/device.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/core/memory_space.hpp>
+#include <reshard/device/device.hpp>
+#include <reshard/tensor/traits.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -78,7 +78,8 @@
 #include <reshard/core/impl/box.ipp>
 #include <reshard/core/impl/index_vector.ipp>
 #include <reshard/core/impl/key_index.ipp>
-#include <reshard/device/impl/devices.ipp>
+#include <reshard/device/impl/device.ipp>
+#include <reshard/device/impl/host_tensors.ipp>
 #include <reshard/device/impl/staged_device.ipp>
 #include <reshard/expr/impl/block_scales.ipp>
 #include <reshard/expr/impl/carry_scales.ipp>

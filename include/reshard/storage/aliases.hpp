@@ -5,7 +5,7 @@
 
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/device/devices.hpp>
+#include <reshard/device/host_tensors.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>

@@ -4,7 +4,7 @@
 #define RESHARD_STORAGE_GATHERED_WRITES_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/device/devices.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/layout.hpp>

@@ -144,7 +144,7 @@ inline std::span<std::byte const> bytes_in_memory(bound_plan const& bound, std::
     if (parts.size() != 1)
         return {};
     element_conversion const conversion = conversion_of(bound, *parts[0].from);
-    if (!conversion.chain.empty() || conversion.is_on_device())
+    if (!conversion.chain.empty() || conversion.devices.any())
         return {};
     bound_end<void const*> const source = source_end(bound, *parts[0].from);
     affine_copy const loop = fuse(parts[0].loop);

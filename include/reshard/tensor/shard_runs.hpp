@@ -6,8 +6,8 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/index_vector.hpp>
-#include <reshard/core/memory_space.hpp>
 #include <reshard/core/vector.hpp>
+#include <reshard/tensor/traits.hpp>
 
 #include <cstddef>
 #include <span>

@@ -5,11 +5,11 @@
 
 #include <reshard/copy/conversions.hpp>
 #include <reshard/copy/copy_elements.hpp>
-#include <reshard/copy/device.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/vector.hpp>
+#include <reshard/device/device.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -103,8 +103,8 @@ inline void check_copy(device& checked, device_case const& functions, checked_co
     copy_elements(of.loop, of.conversion, source.data(), expected.data());
     device_bytes const from(functions, source), to(functions, target);
     element_conversion conversion = of.conversion;
-    conversion.source_device = reads_device ? &checked : nullptr;
-    conversion.target_device = writes_device ? &checked : nullptr;
+    conversion.devices = reshard::detail::ends_on(reads_device ? &checked : nullptr,
+                                                  writes_device ? &checked : nullptr);
     copy_elements(of.loop, conversion, reads_device ? from.get() : source.data(),
                   writes_device ? to.get() : target.data());
     checked.wait();

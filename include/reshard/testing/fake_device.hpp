@@ -5,11 +5,10 @@
 
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/copy/cut_loop.hpp>
-#include <reshard/copy/device.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/error.hpp>
-#include <reshard/core/memory_space.hpp>
 #include <reshard/core/vector.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/os/shared_segment.hpp>
 
 #include <sys/mman.h>

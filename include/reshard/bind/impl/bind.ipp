@@ -50,10 +50,13 @@ RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer 
 
 RESHARD_DECL element_conversion on_devices(bound_plan const& bound, transfer const& t,
                                            element_conversion conversion) {
-    if (t.source_key != zero_source)
-        conversion.source_device = device_of(
-            bound, bound.sources, bound.problem.sources[t.source_key].tensor, t.source_shard);
-    conversion.target_device = device_of(bound, bound.targets, t.target_key, t.target_shard);
+    device* const source =
+        t.source_key == zero_source
+            ? nullptr
+            : device_of(bound, bound.sources, bound.problem.sources[t.source_key].tensor,
+                        t.source_shard);
+    conversion.devices =
+        ends_on(source, device_of(bound, bound.targets, t.target_key, t.target_shard));
     return conversion;
 }
 

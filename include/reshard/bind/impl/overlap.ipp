@@ -12,6 +12,7 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/device/host_tensors.hpp>
 #include <reshard/tensor/self_overlap.hpp>
 #include <reshard/tensor/view.hpp>
 

@@ -10,6 +10,7 @@
 #include <reshard/bind/impl/quantised_job.ipp>
 #include <reshard/bind/shard_scales.hpp>
 #include <reshard/copy/conversions.hpp>
+#include <reshard/device/host_tensors.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>

@@ -5,15 +5,11 @@
 
 #include <reshard/copy/copy_elements.hpp>
 
-#include <reshard/copy/cut_loop.hpp>
-#include <reshard/copy/device.hpp>
 #include <reshard/copy/kernel_elements.hpp>
 
 #include <boost/assert.hpp>
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 
 namespace reshard::detail {
 
@@ -87,50 +83,10 @@ inline prepared_copy prepare_on_device(affine_copy const& fused,
     return ready;
 }
 
-/// Copies from one device to another through host memory. Returns when the elements have arrived.
-inline void run_between_devices(affine_copy const& copy, element_conversion const& conversion,
-                                void const* source, void* target) {
-    device &from = *conversion.source_device, &to = *conversion.target_device;
-    data_type const dtype = conversion.target();
-    auto const memory =
-        from.host_memory(static_cast<std::size_t>(byte_count(element_count(copy), dtype)));
-    index_vector const dense = row_major_strides(copy.extent);
-    from.copy({{copy.extent, copy.source_offset, copy.source_strides, 0, dense},
-               conversion.on_host(),
-               source,
-               memory.get(),
-               true,
-               false});
-    from.wait();
-    to.copy({{copy.extent, 0, dense, copy.target_offset, copy.target_strides},
-             {dtype},
-             memory.get(),
-             target,
-             false,
-             true});
-    to.wait();
-}
-
-inline void run_on_device(prepared_copy const& ready, void const* source, void* target) {
-    element_conversion const& given = ready.given;
-    device* const from = given.source_device;
-    device* const to = given.target_device;
-    if (!from || !to || from == to)
-        return (from ? from : to)
-            ->copy({ready.loop, given.on_host(), source, target, from != nullptr, to != nullptr});
-    constexpr index_t most_bits = index_t{8} << 22;
-    cut_in_halves(
-        ready.loop,
-        [&](affine_copy const& part) {
-            return element_count(part) <= most_bits / bits(given.target());
-        },
-        [&](affine_copy const& part) { run_between_devices(part, given, source, target); });
-}
-
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
                                    stores stores) {
     affine_copy const fused = fuse(copy);
-    if (conversion.is_on_device())
+    if (conversion.devices.any())
         return prepare_on_device(fused, conversion);
     if (!conversion.chain.empty()) {
         BOOST_ASSERT(conversion.kernels);
@@ -156,7 +112,7 @@ RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* targ
                     ready.streaming};
     switch (ready.kernel) {
     case copy_kernel::nothing: return;
-    case copy_kernel::on_device: return run_on_device(ready, source, target);
+    case copy_kernel::on_device: return ready.given.devices.run(ready, source, target);
     case copy_kernel::contiguous:
     case copy_kernel::rows: copy_rows(ready.loop, ready.sizes.source, at); break;
     case copy_kernel::transposed: copy_transposed(ready.loop, ready.sizes.source, at); break;

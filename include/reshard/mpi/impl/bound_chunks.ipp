@@ -80,7 +80,7 @@ RESHARD_DECL void chunk_binder::bind_chunk(chunk const& chunk, bool sent,
         byte_place const at = place_of(position, region, end.stored);
         std::byte* const memory = static_cast<std::byte*>(end.memory.data) + at.bytes;
         if (wire_ == wire_place::message && chunk.packets.size() == 1 &&
-            end.conversion.chain.empty() && !end.conversion.is_on_device() &&
+            end.conversion.chain.empty() && !end.conversion.devices.any() &&
             bits(end.stored) % 8 == 0 && is_row_major(region.shape, position.strides)) {
             bound.chunks.back().direct = memory;
             return;
@@ -103,8 +103,8 @@ RESHARD_DECL chunk_binder::packet_end chunk_binder::end_of(packet const& packet,
                 casts ? conversion_of(bound_, moved) : on_devices(bound_, moved, {target})};
     if (transfer const* const input = input_of(packet)) {
         element_conversion passed{target};
-        passed.source_device =
-            device_of(bound_, bound_.targets, input->target_key, input->target_shard);
+        passed.devices = ends_on(
+            device_of(bound_, bound_.targets, input->target_key, input->target_shard), nullptr);
         return {target_end(bound_, *input), target, passed};
     }
     auto const [data, position] = source_end(bound_, moved);

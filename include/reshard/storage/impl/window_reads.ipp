@@ -6,7 +6,7 @@
 #include <reshard/storage/window_reads.hpp>
 
 #include <reshard/copy/cut_loop.hpp>
-#include <reshard/copy/device.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/storage/stored_tensor.hpp>
 
 #include <algorithm>
@@ -120,7 +120,7 @@ RESHARD_DECL void window_reads::run(window_run const& window, byte_run run,
         detail::run(prepare(loop, conversion, how_), bytes, stored_loop.target);
     }
     for (auto part = first; part != last; ++part)
-        if (device* const device = loops_[part->number].conversion.target_device)
+        if (device* const device = loops_[part->number].conversion.devices.target)
             device->wait(); // the next window takes the place of `bytes`
 }
 

@@ -1,12 +1,11 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_DEVICE_DEVICES_HPP
-#define RESHARD_DEVICE_DEVICES_HPP
+#ifndef RESHARD_DEVICE_HOST_TENSORS_HPP
+#define RESHARD_DEVICE_HOST_TENSORS_HPP
 
-#include <reshard/copy/device.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/core/memory_space.hpp>
 #include <reshard/core/vector.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/tensor/state_dict.hpp>
 #include <reshard/tensor/view.hpp>
 
@@ -17,26 +16,9 @@
 #include <utility>
 
 /// \file
-/// The devices of a call.
+/// Copies of tensors on devices that the processor can read, to compare tensors.
 
 namespace reshard::detail {
-
-/// The devices that a call may use.
-using device_list = vector<std::shared_ptr<device>>;
-
-/// The device of that memory, or null.
-RESHARD_DECL device* find_device(device_list const& devices, memory_space memory);
-
-/// The memory of each device.
-///
-/// \throws error with errc::usage for a null pointer, and for two devices of the same memory
-RESHARD_DECL vector<memory_space> spaces_of(device_list const& devices);
-
-/// Waits for all copies that devices have started.
-inline void wait_for(device_list const& devices) {
-    for (auto const& device : devices)
-        device->wait();
-}
 
 /// A tensor that the processor can read: the tensor itself, or a row-major copy of a tensor on a
 /// device.
@@ -68,7 +50,7 @@ private:
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/device/impl/devices.ipp>
+#include <reshard/device/impl/host_tensors.ipp>
 #endif
 
 #endif

@@ -1,9 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_DEVICE_IMPL_DEVICES_IPP
-#define RESHARD_DEVICE_IMPL_DEVICES_IPP
+#ifndef RESHARD_DEVICE_IMPL_HOST_TENSORS_IPP
+#define RESHARD_DEVICE_IMPL_HOST_TENSORS_IPP
 
-#include <reshard/device/devices.hpp>
+#include <reshard/device/host_tensors.hpp>
 
 #include <reshard/copy/copy_elements.hpp>
 
@@ -13,29 +13,6 @@
 #include <cstddef>
 
 namespace reshard::detail {
-
-RESHARD_DECL device* find_device(device_list const& devices, memory_space memory) {
-    for (auto const& device : devices)
-        if (device->space() == memory)
-            return device.get();
-    return nullptr;
-}
-
-RESHARD_DECL vector<memory_space> spaces_of(device_list const& devices) {
-    vector<memory_space> spaces;
-    for (auto const& device : devices) {
-        if (!device)
-            fail(errc::usage, "options.devices has a null pointer at index ", spaces.size(),
-                 "; remove it");
-        memory_space const space = device->space();
-        if (space.is_host() || std::find(spaces.begin(), spaces.end(), space) != spaces.end())
-            fail(errc::usage, "options.devices has ",
-                 space.is_host() ? "a device for host memory" : "two devices for the memory of ",
-                 space.is_host() ? "" : to_string(space), "; remove it");
-        spaces.push_back(space);
-    }
-    return spaces;
-}
 
 RESHARD_DECL host_tensor::host_tensor(const_tensor_view const& tensor, device_list const& devices)
     : view_(tensor) {
@@ -47,7 +24,7 @@ RESHARD_DECL host_tensor::host_tensor(const_tensor_view const& tensor, device_li
         static_cast<std::size_t>(byte_count(element_count(tensor.shape), tensor.dtype)));
     view_ = {memory_.get(), tensor.dtype, tensor.shape, row_major_strides(tensor.shape)};
     element_conversion conversion{tensor.dtype};
-    conversion.source_device = from;
+    conversion.devices = ends_on(from, nullptr);
     copy_elements({tensor.shape, 0, tensor.strides, 0, view_.strides}, conversion, tensor.data,
                   memory_.get());
     from->wait();

@@ -1,11 +1,13 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_COPY_DEVICE_HPP
-#define RESHARD_COPY_DEVICE_HPP
+#ifndef RESHARD_DEVICE_DEVICE_HPP
+#define RESHARD_DEVICE_DEVICE_HPP
 
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/copy/choose.hpp>
-#include <reshard/core/memory_space.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
+#include <reshard/tensor/traits.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -54,5 +56,33 @@ public:
 };
 
 } // namespace reshard
+
+namespace reshard::detail {
+
+/// The devices that a call may use.
+using device_list = vector<std::shared_ptr<device>>;
+
+/// The device of that memory, or null.
+RESHARD_DECL device* find_device(device_list const& devices, memory_space memory);
+
+/// The memory of each device.
+///
+/// \throws error with errc::usage for a null pointer, and for two devices of the same memory
+RESHARD_DECL vector<memory_space> spaces_of(device_list const& devices);
+
+/// Waits for all copies that devices have started.
+inline void wait_for(device_list const& devices) {
+    for (auto const& device : devices)
+        device->wait();
+}
+
+/// The ends of a copy. A copy from one device to another passes through host memory.
+RESHARD_DECL device_ends ends_on(device* source, device* target);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/device/impl/device.ipp>
+#endif
 
 #endif

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/device/devices.hpp>
+#include <reshard/device/device.hpp>
 
 #include <reshard/bind/overlap.hpp>
 #include <reshard/bind/program.hpp>
@@ -24,7 +24,7 @@ using namespace reshard;
 using namespace reshard::detail;
 using test::fake_device;
 
-BOOST_AUTO_TEST_SUITE(device_devices)
+BOOST_AUTO_TEST_SUITE(device_device)
 
 namespace {
 

@@ -1,0 +1,87 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_DEVICE_IMPL_DEVICE_IPP
+#define RESHARD_DEVICE_IMPL_DEVICE_IPP
+
+#include <reshard/device/device.hpp>
+
+#include <reshard/copy/copy_elements.hpp>
+#include <reshard/copy/cut_loop.hpp>
+#include <reshard/core/data_type.hpp>
+#include <reshard/core/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace reshard::detail {
+
+RESHARD_DECL device* find_device(device_list const& devices, memory_space memory) {
+    for (auto const& device : devices)
+        if (device->space() == memory)
+            return device.get();
+    return nullptr;
+}
+
+RESHARD_DECL vector<memory_space> spaces_of(device_list const& devices) {
+    vector<memory_space> spaces;
+    for (auto const& device : devices) {
+        if (!device)
+            fail(errc::usage, "options.devices has a null pointer at index ", spaces.size(),
+                 "; remove it");
+        memory_space const space = device->space();
+        if (space.is_host() || std::find(spaces.begin(), spaces.end(), space) != spaces.end())
+            fail(errc::usage, "options.devices has ",
+                 space.is_host() ? "a device for host memory" : "two devices for the memory of ",
+                 space.is_host() ? "" : to_string(space), "; remove it");
+        spaces.push_back(space);
+    }
+    return spaces;
+}
+
+/// Copies from one device to another through host memory. Returns when the elements have arrived.
+inline void run_between_devices(affine_copy const& copy, element_conversion const& conversion,
+                                void const* source, void* target) {
+    device &from = *conversion.devices.source, &to = *conversion.devices.target;
+    data_type const dtype = conversion.target();
+    auto const memory =
+        from.host_memory(static_cast<std::size_t>(byte_count(element_count(copy), dtype)));
+    index_vector const dense = row_major_strides(copy.extent);
+    from.copy({{copy.extent, copy.source_offset, copy.source_strides, 0, dense},
+               conversion.on_host(),
+               source,
+               memory.get(),
+               true,
+               false});
+    from.wait();
+    to.copy({{copy.extent, 0, dense, copy.target_offset, copy.target_strides},
+             {dtype},
+             memory.get(),
+             target,
+             false,
+             true});
+    to.wait();
+}
+
+inline void run_on_device(prepared_copy const& ready, void const* source, void* target) {
+    element_conversion const& given = ready.given;
+    device* const from = given.devices.source;
+    device* const to = given.devices.target;
+    if (!from || !to || from == to)
+        return (from ? from : to)
+            ->copy({ready.loop, given.on_host(), source, target, from != nullptr, to != nullptr});
+    constexpr index_t most_bits = index_t{8} << 22;
+    cut_in_halves(
+        ready.loop,
+        [&](affine_copy const& part) {
+            return element_count(part) <= most_bits / bits(given.target());
+        },
+        [&](affine_copy const& part) { run_between_devices(part, given, source, target); });
+}
+
+RESHARD_DECL device_ends ends_on(device* source, device* target) {
+    return {source, target, run_on_device};
+}
+
+} // namespace reshard::detail
+
+#endif
