@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 set(reshard_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/reshard")
 
 install(DIRECTORY include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-    COMPONENT reshard_development FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp")
+    COMPONENT reshard_development FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp" PATTERN "*.cu")
 
 foreach(component IN LISTS reshard_components)
     set(targets reshard_${component})

@@ -115,7 +115,7 @@ constexpr std::uint32_t narrow(std::uint32_t bits) {
 }
 
 /// Converts an f32 to f64. Shifts the payload of a NaN, so that a signalling NaN stays signalling.
-inline std::uint64_t f64_of_f32(std::uint32_t value) {
+constexpr std::uint64_t f64_of_f32(std::uint32_t value) {
     double const exact = std::bit_cast<float>(value);
     std::uint64_t const sign = std::uint64_t{value >> 31} << 63;
     std::uint64_t const nan = sign | 0x7ff0000000000000u | std::uint64_t{value & 0x7fffffu} << 29;
@@ -123,7 +123,7 @@ inline std::uint64_t f64_of_f32(std::uint32_t value) {
 }
 
 /// Converts an f64 to f32, rounded once.
-inline std::uint32_t f32_of_f64(std::uint64_t value) {
+constexpr std::uint32_t f32_of_f64(std::uint64_t value) {
     static_assert(std::numeric_limits<float>::is_iec559);
     auto const rounded = static_cast<float>(std::bit_cast<double>(value));
     auto const payload = static_cast<std::uint32_t>(value >> 29) & 0x7fffffu;

@@ -199,7 +199,8 @@ public:
     }
 
     /// Erases each element for which `is_bad` is true, and returns the number of erased elements.
-    friend constexpr std::size_t erase_if(vector& elements, auto const& is_bad) {
+    template <class Predicate> // nvcc 13 loses all that follows a friend with `auto` parameters
+    friend constexpr std::size_t erase_if(vector& elements, Predicate const& is_bad) {
         T* const end = std::remove_if(elements.begin_, elements.end_, is_bad);
         auto const erased = static_cast<std::size_t>(elements.end_ - end);
         elements.cut(end);

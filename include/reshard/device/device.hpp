@@ -71,10 +71,7 @@ RESHARD_DECL device* find_device(device_list const& devices, memory_space memory
 RESHARD_DECL vector<memory_space> spaces_of(device_list const& devices);
 
 /// Waits for all copies that devices have started.
-inline void wait_for(device_list const& devices) {
-    for (auto const& device : devices)
-        device->wait();
-}
+RESHARD_DECL void wait_for(device_list const& devices);
 
 /// The ends of a copy. A copy from one device to another passes through host memory.
 RESHARD_DECL device_ends ends_on(device* source, device* target);

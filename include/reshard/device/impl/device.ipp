@@ -38,6 +38,11 @@ RESHARD_DECL vector<memory_space> spaces_of(device_list const& devices) {
     return spaces;
 }
 
+RESHARD_DECL void wait_for(device_list const& devices) {
+    for (auto const& device : devices)
+        device->wait();
+}
+
 /// Copies from one device to another through host memory. Returns when the elements have arrived.
 inline void run_between_devices(affine_copy const& copy, element_conversion const& conversion,
                                 void const* source, void* target) {

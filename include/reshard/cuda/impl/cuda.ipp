@@ -1,0 +1,117 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_CUDA_IMPL_CUDA_IPP
+#define RESHARD_CUDA_IMPL_CUDA_IPP
+
+#include <reshard/cuda.hpp>
+
+#include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
+#include <reshard/cuda/cuda_functions.hpp>
+#include <reshard/device/batch_device.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+
+namespace reshard {
+
+namespace detail {
+
+inline void check_cuda(int problem, char const* noun) {
+    if (problem != 0)
+        fail(errc::unsupported, "CUDA failed in ", noun, ": ", reshard_cuda_error_text(problem));
+}
+
+/// The functions of CUDA that a `batch_device` needs.
+class cuda_backend {
+public:
+    cuda_backend(int number, CUstream_st* stream) : number_(number), stream_(stream) {
+        int count = 0;
+        check_cuda(reshard_cuda_count(&count), "the search for GPUs");
+        if (number < 0 || number >= count)
+            fail(errc::unsupported, "cuda(", number, "): this machine has ", counted(count, "GPU"));
+    }
+
+    memory_space space() const { return {memory_space::cuda, number_}; }
+
+    void read(void* host, void const* memory, std::size_t bytes) const {
+        move(host, memory, bytes);
+    }
+    void write(void* memory, void const* host, std::size_t bytes) const {
+        move(memory, host, bytes);
+    }
+
+    std::shared_ptr<std::byte[]> host_memory(std::size_t bytes) const {
+        void* memory = nullptr;
+        check_cuda(reshard_cuda_allocate_host(number_, bytes + 1, &memory),
+                   "an allocation of pinned memory");
+        return {static_cast<std::byte*>(memory), reshard_cuda_free_host};
+    }
+
+    bool can_use(void const* host) const { return reshard_cuda_can_use(host) != 0; }
+
+    void run(unit_batch const& batch) {
+        tables_.clear();
+        std::size_t const boxes = put(batch.boxes()), programs = put(batch.programs());
+        std::size_t pieces[unit_kernel::count];
+        for (std::size_t kernel = 0; kernel < unit_kernel::count; ++kernel)
+            pieces[kernel] = put(batch.pieces(kernel));
+        reserve(tables_.size());
+        std::memcpy(on_host_.get(), tables_.data(), tables_.size());
+        std::byte* const at = on_gpu_.get();
+        check_cuda(reshard_cuda_copy(number_, stream_, at, on_host_.get(), tables_.size()),
+                   "a copy of tables");
+        for (std::size_t kernel = 0; kernel < unit_kernel::count; ++kernel)
+            if (std::size_t const count = batch.pieces(kernel).size(); count > 0)
+                check_cuda(reshard_cuda_launch(number_, stream_, kernel, count, at + boxes,
+                                               at + programs, at + pieces[kernel]),
+                           "a kernel");
+    }
+
+    void wait() const { check_cuda(reshard_cuda_wait(number_, stream_), "a copy"); }
+
+private:
+    /// Appends a table at a multiple of 16 bytes, and returns its position.
+    template <class T>
+    std::size_t put(vector<T> const& table) {
+        std::size_t const position = tables_.size();
+        tables_.resize(position + (table.size() * sizeof(T) + 15) / 16 * 16);
+        if (!table.empty())
+            std::memcpy(tables_.data() + position, table.data(), table.size() * sizeof(T));
+        return position;
+    }
+
+    void move(void* to, void const* from, std::size_t bytes) const {
+        check_cuda(reshard_cuda_copy(number_, stream_, to, from, bytes), "a copy");
+        wait();
+    }
+
+    void reserve(std::size_t bytes) {
+        if (bytes <= reserved_)
+            return;
+        on_host_ = host_memory(2 * bytes);
+        void* memory = nullptr;
+        check_cuda(reshard_cuda_allocate(number_, 2 * bytes, &memory), "an allocation");
+        on_gpu_ = {static_cast<std::byte*>(memory), reshard_cuda_free};
+        reserved_ = 2 * bytes;
+    }
+
+    int number_;
+    CUstream_st* stream_;
+    vector<std::byte> tables_;
+    std::size_t reserved_ = 0;
+    std::shared_ptr<std::byte[]> on_host_;
+    std::shared_ptr<std::byte[]> on_gpu_;
+};
+
+} // namespace detail
+
+RESHARD_DECL std::shared_ptr<device> cuda(int number, CUstream_st* stream) {
+    return std::make_shared<detail::batch_device<detail::cuda_backend>>(
+        detail::cuda_backend(number, stream));
+}
+
+} // namespace reshard
+
+#endif

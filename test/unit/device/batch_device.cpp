@@ -1,0 +1,203 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/device/batch_device.hpp>
+
+#include <reshard/bind/options.hpp>
+#include <reshard/testing/check_device.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+using namespace reshard;
+using namespace reshard::detail;
+
+/// The kernels of devices, run by the processor thread by thread, beside the processor's own.
+BOOST_AUTO_TEST_SUITE(device_batch_device)
+
+namespace {
+
+template <class Word>
+void run_words(unit_batch const& batch, unit_piece const& piece) {
+    for (std::uint32_t thread = block_threads; thread-- > 0;)
+        for (std::int64_t unit = piece.first + thread; unit < piece.end; unit += block_threads)
+            copy_unit<Word>(batch.boxes()[piece.box], batch.programs().data(), unit);
+}
+
+template <class Word>
+void run_tiles(unit_batch const& batch, unit_piece const& piece) {
+    unit_box const& box = batch.boxes()[piece.box];
+    for (std::int64_t unit = piece.first; unit < piece.end; ++unit) {
+        tile_memory<Word> memory;
+        unit_tile const tile = tile_of(box, unit);
+        for (std::uint32_t thread = 0; thread < block_threads; ++thread)
+            load_tile<Word>(box, batch.programs().data(), tile, thread, memory);
+        for (std::uint32_t thread = 0; thread < block_threads; ++thread)
+            store_tile<Word>(box, tile, thread, memory);
+    }
+}
+
+template <class Word>
+void run_piece(unit_batch const& batch, bool tiles, unit_piece const& piece) {
+    tiles ? run_tiles<Word>(batch, piece) : run_words<Word>(batch, piece);
+}
+
+/// Threads that are loops of the processor. Its device memory is ordinary memory.
+struct loop_backend {
+    bool is_pinned = false; ///< whether kernels can use any memory
+    std::size_t* launches = nullptr;
+
+    memory_space space() const { return memory_space::device; }
+    void read(void* host, void const* memory, std::size_t bytes) const {
+        std::memcpy(host, memory, bytes);
+    }
+    void write(void* memory, void const* host, std::size_t bytes) const {
+        std::memcpy(memory, host, bytes);
+    }
+    std::shared_ptr<std::byte[]> host_memory(std::size_t bytes) const {
+        return std::shared_ptr<std::byte[]>(new std::byte[bytes]);
+    }
+    bool can_use(void const*) const { return is_pinned; }
+    void wait() const {}
+
+    void run(unit_batch const& batch) const {
+        for (std::size_t number = unit_kernel::count; number-- > 0;) {
+            unit_kernel const kernel = unit_kernel::of(number);
+            if (launches)
+                *launches += !batch.pieces(number).empty();
+            for (unit_piece const& piece : batch.pieces(number))
+                switch (kernel.word_bytes) {
+                case 1: run_piece<std::uint8_t>(batch, kernel.tiles, piece); break;
+                case 2: run_piece<std::uint16_t>(batch, kernel.tiles, piece); break;
+                case 4: run_piece<std::uint32_t>(batch, kernel.tiles, piece); break;
+                case 8: run_piece<std::uint64_t>(batch, kernel.tiles, piece); break;
+                default: run_piece<wide_word>(batch, kernel.tiles, piece);
+                }
+        }
+    }
+};
+
+testing::device_case heap_functions() {
+    return {
+        [](std::size_t bytes) { return std::malloc(bytes); },
+        [](void* memory) { std::free(memory); },
+        [](void* to, void const* host, std::size_t bytes) { std::memcpy(to, host, bytes); },
+        [](void* host, void const* from, std::size_t bytes) { std::memcpy(host, from, bytes); }};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(kernels_copy_as_the_processor_does) {
+    for (bool const is_pinned : {false, true})
+        for (std::size_t const buffer : {std::size_t{1} << 23, std::size_t{1} << 12}) {
+            batch_device<loop_backend> device(loop_backend{is_pinned}, buffer);
+            testing::check_device(device, heap_functions());
+        }
+}
+
+BOOST_AUTO_TEST_CASE(every_cast_of_every_pair_of_types_is_the_processors) {
+    std::mt19937_64 random(1);
+    for (std::size_t i = 0; i < data_type_count; ++i)
+        for (std::size_t j = 0; j < data_type_count; ++j) {
+            auto const from = static_cast<data_type>(i), to = static_cast<data_type>(j);
+            if (is_complex(from) || is_complex(to) || from == to)
+                continue;
+            int const width = bits(from);
+            for (int k = 0; k < 4096; ++k) {
+                std::uint64_t const element =
+                    (width <= 12 ? static_cast<std::uint64_t>(k) : random()) & low_mask(width);
+                std::uint64_t const cast = cast_bits(from, to, element);
+                if (cast != convert(from, to, element))
+                    BOOST_ERROR(name(from) << " " << element << " became " << name(to) << " "
+                                           << cast << ", not " << convert(from, to, element));
+            }
+        }
+    // All patterns of 16 bits, and those near the bounds of f32.
+    for (data_type const from : {data_type::f16, data_type::bf16})
+        for (std::uint64_t element = 0; element < 65536; ++element)
+            for (data_type const to : {data_type::f32, data_type::bf16, data_type::f16,
+                                       data_type::f8_e4m3, data_type::f8_e5m2, data_type::f64})
+                if (cast_bits(from, to, element) != convert(from, to, element))
+                    BOOST_ERROR(name(from) << " " << element << " to " << name(to));
+}
+
+BOOST_AUTO_TEST_CASE(numbers_are_multiplied_and_added_as_the_processor_does) {
+    using operation = chain_step::operation;
+    std::mt19937_64 random(2);
+    for (data_type const from : {data_type::f32, data_type::bf16, data_type::f64, data_type::f16})
+        for (data_type const to : {data_type::f32, data_type::bf16, data_type::f64}) {
+            step_chain chain = then({}, from, chain_step{to, operation::multiply, 0.1});
+            chain = then(chain, from, chain_step{to, operation::add, -3.25});
+            index_t const count = 5000;
+            std::vector<unsigned char> source(static_cast<std::size_t>(count * bits(from) / 8));
+            for (unsigned char& byte : source)
+                byte = static_cast<unsigned char>(random());
+            std::vector<unsigned char> expected(static_cast<std::size_t>(count * bits(to) / 8)),
+                result(expected.size());
+            affine_copy const loop{{count}, 0, {1}, 0, {1}};
+            element_conversion conversion = casting(from, chain);
+            copy_elements(loop, conversion, source.data(), expected.data());
+            batch_device<loop_backend> device{loop_backend{}};
+            conversion.devices = ends_on(&device, &device);
+            copy_elements(loop, conversion, source.data(), result.data());
+            device.wait();
+            // The processor's NaN may have another sign: IEEE 754 leaves it open.
+            for (index_t i = 0; i < count; ++i) {
+                auto const at = static_cast<std::size_t>(i * bits(to) / 8);
+                auto const size = static_cast<std::size_t>(bits(to) / 8);
+                std::uint64_t a = 0, b = 0;
+                std::memcpy(&a, expected.data() + at, size);
+                std::memcpy(&b, result.data() + at, size);
+                bool const are_nan = decode(to, a).is_nan() && decode(to, b).is_nan();
+                if (a != b && !are_nan)
+                    BOOST_ERROR(name(from) << " to " << name(to) << ": element " << i << " is " << b
+                                           << ", not " << a);
+            }
+        }
+}
+
+BOOST_AUTO_TEST_CASE(many_boxes_are_one_launch) {
+    std::size_t launches = 0;
+    batch_device<loop_backend> device(loop_backend{false, &launches});
+    std::vector<std::uint32_t> source(64 * 1000), target(source.size());
+    for (std::size_t i = 0; i < source.size(); ++i)
+        source[i] = static_cast<std::uint32_t>(i);
+    element_conversion conversion{data_type::u32};
+    conversion.devices = ends_on(&device, &device);
+    for (index_t i = 0; i < 1000; ++i)
+        copy_elements({{64}, 64 * i, {1}, 64 * (999 - i), {1}}, conversion, source.data(),
+                      target.data());
+    BOOST_TEST(launches == 0u);
+    BOOST_TEST(target[5] == 0u);
+    device.wait();
+    BOOST_TEST(launches == 1u);
+    for (std::size_t i = 0; i < source.size(); ++i)
+        if (target[i] != source[(999 - i / 64) * 64 + i % 64])
+            BOOST_ERROR("element " << i);
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_copied_in_the_widest_words) {
+    alignas(16) unsigned char source[4096] = {}, target[4096] = {};
+    auto const word_of = [&](index_t shift, index_t row, index_t pitch) {
+        device_copy const work{{{4, row}, shift, {pitch, 1}, 0, {row, 1}},
+                               {data_type::u8},
+                               source,
+                               target,
+                               true,
+                               true};
+        return box_of(work, 0)->kernel.word_bytes;
+    };
+    BOOST_TEST(word_of(0, 64, 128) == 16u);
+    BOOST_TEST(word_of(8, 64, 128) == 8u);
+    BOOST_TEST(word_of(0, 36, 128) == 4u);
+    BOOST_TEST(word_of(0, 64, 130) == 2u);
+    BOOST_TEST(word_of(1, 64, 128) == 1u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
