@@ -1,7 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/bind/program.hpp>
-#include <reshard/bind/rounds.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/plan/between_nodes.hpp>
@@ -18,7 +17,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <functional>
-#include <iostream>
+#include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,9 +44,10 @@ testing::fake_order order_of(std::uint64_t seed) {
 /// A scenario whose tensors are on fake devices, and what the oracle says that the targets become.
 class device_experiment {
 public:
-    device_experiment(oracle::scenario const& scenario, int rank, std::uint64_t seed, place where)
-        : source_(scenario.sources, rank),
-          target_(scenario.targets, rank),
+    device_experiment(oracle::scenario const& scenario, int rank, std::uint64_t seed, place where,
+                      std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+        : source_(scenario.sources, rank, memory),
+          target_(scenario.targets, rank, memory),
           expected_(target_),
           devices_{testing::fake_device(std::size_t{1} << 20, 0, order_of(seed)),
                    testing::fake_device(std::size_t{1} << 20, 1, order_of(seed))} {
@@ -152,6 +153,82 @@ BOOST_AUTO_TEST_CASE(alone_programs_on_devices_do_what_the_oracle_does) {
         redistribute(solo(), experiment.have(), experiment.want(),
                      {.program = program, .devices = experiment.devices()});
     });
+}
+
+BOOST_AUTO_TEST_CASE(tensors_in_arenas_move_to_devices_and_back) {
+    boost::mpi::communicator const world;
+    shared_arena const arena(world, 1 << 20);
+    std::int64_t differences = 0;
+    index_t bytes_node = 0;
+    for (std::uint64_t seed = 0; seed < test::program_count; seed += 17 * stride()) {
+        oracle::scenario const scenario = oracle::generator(seed, world.size(), true).make();
+        mapping const program = test::mapping_of(scenario);
+        for (bool const is_source_there : {true, false})
+            BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
+                device_experiment experiment(scenario, world.rank(), seed, place::mixed,
+                                             arena.resource());
+                job moving =
+                    prepare(world, {experiment.have(), {}, is_source_there ? &arena : nullptr},
+                            {experiment.want(), {}, is_source_there ? nullptr : &arena},
+                            {.program = program, .devices = experiment.devices()});
+                run(moving);
+                bytes_node += moving.cost().bytes_node_in;
+                differences += experiment.difference().has_value();
+            }
+    }
+    BOOST_TEST(sum(differences) == 0);
+    BOOST_TEST((sum(bytes_node) > 0) == (world.size() > 1));
+}
+
+namespace {
+
+/// A device that does not wait when it should, the `skipped`-th time that copies are pending.
+class forgetful_device final : public device {
+public:
+    forgetful_device(testing::fake_device& device, int skipped)
+        : device_(device), skipped_(skipped) {}
+
+    memory_space space() const override { return device_.space(); }
+    void copy(device_copy const& work) override { device_.copy(work); }
+    void wait() override {
+        if (device_.pending() == 0 || waits_++ != skipped_)
+            device_.wait();
+    }
+
+private:
+    testing::fake_device& device_;
+    int skipped_;
+    int waits_ = 0;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_missing_wait_is_a_wrong_value) {
+    boost::mpi::communicator const world;
+    // A vector of every rank goes to the next one; all of it is on devices.
+    shard_descriptor const before{"w", data_type::f32, {world.size()}, {{world.rank()}, {1}}};
+    int const next = (world.rank() + 1) % world.size();
+    shard_descriptor const after{"w", data_type::f32, {world.size()}, {{next}, {1}}};
+    for (int skipped = 0; skipped < 3; ++skipped) {
+        testing::fake_device fake(std::size_t{1} << 16);
+        float const number = static_cast<float>(world.rank() + 1);
+        auto* const source = static_cast<float*>(fake.allocate(4));
+        auto* const target = static_cast<float*>(fake.allocate(4));
+        fake.write(source, &number, sizeof number);
+        state_dict have, want;
+        have.add(before, tensor_view{source, data_type::f32, {1}, {1}, fake.space()});
+        want.add(after, tensor_view{target, data_type::f32, {1}, {1}, fake.space()});
+        auto const forgetful = std::make_shared<forgetful_device>(fake, skipped);
+        job moving = prepare(world, have, want,
+                             {.on_node = node_exchange::messages, .devices = {forgetful}});
+        run(moving);
+        float moved = 0;
+        fake.read(&moved, target, sizeof moved);
+        bool const is_right = moved == static_cast<float>(next + 1);
+        // Among several ranks, there is one wait for the send, and one for the receive.
+        int const waits = world.size() == 1 ? 1 : 2;
+        BOOST_TEST(sum(is_right) == (skipped < waits ? 0 : world.size()));
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

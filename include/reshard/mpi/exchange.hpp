@@ -245,7 +245,8 @@ public:
     exchange& operator=(exchange const&) = delete;
     ~exchange();
 
-    /// Moves everything.
+    /// Moves everything. An error of a device ends the job, as an error of MPI does, because other
+    /// ranks wait for this one.
     ///
     /// \par Collective every rank of the group
     /// \throws error with errc::deadline, if the group's deadline passes
@@ -259,6 +260,8 @@ private:
 
     /// Non-temporal stores if the arriving bytes exceed the caches.
     stores stores_for(process_transfers const& transfers) const;
+
+    void move_all();
 
     /// Waits for the other ranks of the node. Meanwhile lets MPI make progress: other ranks may
     /// wait for messages of this rank.

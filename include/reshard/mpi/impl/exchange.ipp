@@ -10,6 +10,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -196,6 +197,19 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
 }
 
 RESHARD_DECL void exchange::run() {
+    if (devices_.empty())
+        return move_all();
+    try {
+        move_all();
+    } catch (error const& problem) {
+        if (problem.code() == errc::deadline)
+            throw;
+        std::fprintf(stderr, "rank %d: %s\n", world_.rank(), problem.what());
+        MPI_Abort(world_.base(), 1);
+    }
+}
+
+RESHARD_DECL void exchange::move_all() {
     outgoing_.rewind();
     incoming_.rewind();
     rings_.rewind();

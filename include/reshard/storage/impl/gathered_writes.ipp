@@ -180,7 +180,7 @@ inline local_error put_through_slots(mpi_group const& node, window_slots const& 
     for (std::size_t round = 0; round < rounds.size(); ++round) {
         for (std::size_t const rank : ranks_from_own(node))
             if (auto const window = rounds.item_of(rank, round))
-                parts.put(*window, slots.slot(rank, round));
+                keep_first(problem, attempt([&] { parts.put(*window, slots.slot(rank, round)); }));
         slots.meet();
         auto const own = rounds.item_of(rounds.me(), round);
         if (!own || problem)
