@@ -19,8 +19,8 @@ namespace reshard {
 /// The memory of a GPU, for `options::devices`.
 ///
 /// Copies run on `stream`, so they follow the work that the caller has put there. A call returns
-/// when its copies are complete. Kernels copy, transpose and cast as the processor does, bit by bit;
-/// elements below 8 bits, scales, and casts of complex numbers pass through the processor.
+/// when its copies are complete. Kernels copy, transpose and cast as the processor does, bit by
+/// bit. Elements below 8 bits, scales, and casts of complex numbers pass through the processor.
 ///
 /// \param number of the GPU, as `cudaSetDevice` takes it
 /// \param stream a `cudaStream_t` of that GPU; null: the default stream

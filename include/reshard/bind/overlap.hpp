@@ -45,8 +45,8 @@ struct used_memory {
 
 RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memory);
 
-/// Refuses a target that shares memory with a source, or that certainly shares it with a target; and
-/// tensors on other devices than `devices`.
+/// Refuses a target that shares memory with a source, or that certainly shares it with a target.
+/// Refuses tensors on other devices than `devices`.
 ///
 /// Compares the ranges from first to last byte. Interleaved targets, such as column blocks of one
 /// matrix, are legal, unless the first byte of one target belongs to another target. A target that

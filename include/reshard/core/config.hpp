@@ -42,7 +42,7 @@
 namespace reshard::detail {
 
 // Sources that are compiled in different modes do not link. The variable is thread-local in only
-// one mode, so the linker reports a mismatch and the variable's name. What nvcc compiles is for both.
+// one mode, so the linker reports a mismatch and the variable's name. Kernels are for both modes.
 #ifdef __CUDACC__
 #elif defined(RESHARD_SEPARATE_COMPILATION)
 [[gnu::used, gnu::visibility("hidden")]] inline char header_only_and_separate_compilation_are_mixed;

@@ -122,7 +122,7 @@ public:
 
     basic_state_dict() = default;
 
-    /// \pre every shard is in host memory and passes `check`, or was joined from shards that pass it
+    /// \pre every shard is in host memory and passes `check`, or was joined from such shards
     explicit basic_state_dict(shard_list<View> shards) : shards_(std::move(shards)) {}
 
     /// The same shards, for reading.

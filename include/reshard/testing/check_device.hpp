@@ -141,9 +141,9 @@ inline vector<checked_copy> copies_of(data_type dtype) {
 
 namespace reshard::testing {
 
-/// Checks that a device copies as the processor does, byte for byte: runs, rows, transposed, strided
-/// and reversed loops, elements below 8 bits, casts, within the device and to and from the host.
-/// Other bytes keep their values. Copies that were started together do not disturb each other.
+/// Checks that a device copies as the processor does, byte for byte: runs, rows, transposed,
+/// strided and reversed loops, elements below 8 bits, casts, within the device and to and from the
+/// host. Other bytes keep their values.
 ///
 /// \throws error with errc::usage that names the law, the loop and both values; errors of the
 ///         functions

@@ -39,9 +39,9 @@ enum class fake_order {
 /// gets SIGSEGV there, in any thread, and a system call EFAULT. Copies use the other mapping.
 ///
 /// `copy` and `wait` throw an error with errc::usage for a copy that the interface does not allow:
-/// an end that is not in one allocation of this device, a host end in a device's memory, and, except
-/// with `at_once`, elements that two copies write between two waits, or that one copy writes and
-/// another one reads.
+/// an end that is not in one allocation of this device, a host end in a device's memory, and
+/// (except with `at_once`) elements that two copies write between two waits, or that one copy writes
+/// and another one reads.
 class fake_device final : public device {
 public:
     /// \param capacity the number of bytes of all allocations together
@@ -187,7 +187,7 @@ private:
             marks_[byte] = 0;
     }
 
-    /// Marks the bytes that a copy writes, or finds marks of other copies among those that it reads.
+    /// Marks the bytes that a copy writes, or finds marks of other copies among those it reads.
     void mark(device_copy const& work, bool reads, std::uint32_t number,
               vector<std::size_t>& marked) {
         if (!(reads ? work.reads_device : work.writes_device))
