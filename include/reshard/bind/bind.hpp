@@ -92,19 +92,19 @@ struct bound_plan {
     conversion_kernels const* conversions = nullptr; ///< of a plan that casts
     shard_scales* scales = nullptr;                  ///< of a plan that dequantizes
     device_list const* devices = nullptr;            ///< null if all tensors are in host memory
+
+    bool has_devices() const { return devices && !devices->empty(); }
 };
 
-/// Lets the devices of a transfer's tensors make its copy.
-///
-/// \pre an end that this process does not play is in host memory, such as a message
-RESHARD_DECL element_conversion on_devices(bound_plan const& bound, transfer const& t,
-                                           element_conversion conversion);
+/// The devices of a transfer's tensors. An end that this process does not play is in host memory,
+/// such as a message.
+RESHARD_DECL device_ends ends_of(bound_plan const& bound, transfer const& t);
 
 /// The device of a tensor that this process holds; null for host memory, and for other tensors.
 template <class View>
 device* device_of(bound_plan const& bound, shard_views<View> const& views, std::uint32_t tensor,
                   std::uint32_t shard) {
-    if (!bound.devices || bound.devices->empty() || !views.contains(tensor, shard))
+    if (!bound.has_devices() || !views.contains(tensor, shard))
         return nullptr;
     return find_device(*bound.devices, views.at(tensor, shard).memory);
 }

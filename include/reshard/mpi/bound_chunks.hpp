@@ -212,6 +212,9 @@ private:
     /// the wider type casts.
     packet_end end_of(packet const& packet, bool sent) const;
 
+    /// Elements of a transfer that keep their type at this process.
+    element_conversion unconverted(transfer const& moved, data_type dtype) const;
+
     /// The transfer that brings the elements of a packet to this process, or null if they begin
     /// here.
     transfer const* input_of(packet const& packet) const;

@@ -40,8 +40,8 @@ enum class fake_order {
 ///
 /// `copy` and `wait` throw an error with errc::usage for a copy that the interface does not allow:
 /// an end that is not in one allocation of this device, a host end in a device's memory, and
-/// (except with `at_once`) elements that two copies write between two waits, or that one copy writes
-/// and another one reads.
+/// (except with `at_once`) elements that two copies write between two waits, or that one writes and
+/// another one reads.
 class fake_device final : public device {
 public:
     /// \param capacity the number of bytes of all allocations together

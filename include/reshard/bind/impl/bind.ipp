@@ -45,19 +45,18 @@ RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer 
         conversion.first =
             reinterpret_cast<std::uintptr_t>(bound.sources.at(side.tensor, t.source_shard).data);
     }
-    return on_devices(bound, t, conversion);
+    if (bound.has_devices())
+        conversion.devices = ends_of(bound, t);
+    return conversion;
 }
 
-RESHARD_DECL element_conversion on_devices(bound_plan const& bound, transfer const& t,
-                                           element_conversion conversion) {
+RESHARD_DECL device_ends ends_of(bound_plan const& bound, transfer const& t) {
     device* const source =
         t.source_key == zero_source
             ? nullptr
             : device_of(bound, bound.sources, bound.problem.sources[t.source_key].tensor,
                         t.source_shard);
-    conversion.devices =
-        ends_on(source, device_of(bound, bound.targets, t.target_key, t.target_shard));
-    return conversion;
+    return ends_on(source, device_of(bound, bound.targets, t.target_key, t.target_shard));
 }
 
 RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t) {
@@ -72,10 +71,11 @@ inline void fill_zeros(bound_plan const& bound, transfer const& t) {
     bound_end<void*> const target = target_end(bound, t);
     index_vector const extent = cut_of(bound.whole, t).loop_extent();
     static constexpr std::uint64_t zeros[2] = {}; // devices may read them later
+    element_conversion conversion{bound.whole.target_dtypes[t.target_key]};
+    conversion.devices = ends_of(bound, t);
     copy_elements({extent, 0, index_vector::filled(extent.size(), 0), target.position.offset,
                    target.position.strides},
-                  on_devices(bound, t, {bound.whole.target_dtypes[t.target_key]}), zeros,
-                  target.data);
+                  conversion, zeros, target.data);
 }
 
 RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& t) {

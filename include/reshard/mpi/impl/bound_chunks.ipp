@@ -100,7 +100,7 @@ RESHARD_DECL chunk_binder::packet_end chunk_binder::end_of(packet const& packet,
     bool const casts = sent == (wire_dtype(bound_.whole, moved) == target);
     if (!sent)
         return {target_end(bound_, moved), target,
-                casts ? conversion_of(bound_, moved) : on_devices(bound_, moved, {target})};
+                casts ? conversion_of(bound_, moved) : unconverted(moved, target)};
     if (transfer const* const input = input_of(packet)) {
         element_conversion passed{target};
         passed.devices = ends_on(
@@ -111,7 +111,14 @@ RESHARD_DECL chunk_binder::packet_end chunk_binder::end_of(packet const& packet,
     data_type const source = bound_.whole.source_dtypes[moved.source_key];
     return {{const_cast<void*>(data), position},
             source,
-            casts ? conversion_of(bound_, moved) : on_devices(bound_, moved, {source})};
+            casts ? conversion_of(bound_, moved) : unconverted(moved, source)};
+}
+
+RESHARD_DECL element_conversion chunk_binder::unconverted(transfer const& moved,
+                                                          data_type dtype) const {
+    element_conversion same{dtype};
+    same.devices = ends_of(bound_, moved);
+    return same;
 }
 
 RESHARD_DECL transfer const* chunk_binder::input_of(packet const& packet) const {
