@@ -1,9 +1,9 @@
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-# reshard::cuda, where CUDA's compiler is: the kernels, which nvcc compiles, and the rest, as a component. It is not
-# installed: with an installed reshard, compile its reshard/impl/cuda.cu.
+# reshard::cuda, if CUDA's compiler is there. nvcc compiles only the kernels. The component is not installed: with an
+# installed reshard, compile its reshard/impl/cuda.cu.
 
-option(RESHARD_CUDA "Build reshard::cuda if CUDA's compiler is there" ON)
+option(RESHARD_CUDA "Build reshard::cuda if CUDA's compiler is there" ${PROJECT_IS_TOP_LEVEL})
 if(RESHARD_CUDA)
     find_package(CUDAToolkit 12.8 QUIET)
 endif()
@@ -16,6 +16,12 @@ if(NOT CMAKE_CUDA_COMPILER)
 endif()
 if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80 90 100)
+endif()
+include(CheckLanguage)
+check_language(CUDA)
+if(CMAKE_CUDA_COMPILER STREQUAL "NOTFOUND" OR NOT CMAKE_CUDA_COMPILER)
+    message(STATUS "reshard::cuda is not built: CUDA's compiler does not work with this compiler of C++")
+    return()
 endif()
 enable_language(CUDA)
 

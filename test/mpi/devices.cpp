@@ -185,18 +185,18 @@ namespace {
 /// A device that does not wait when it should, the `skipped`-th time that copies are pending.
 class forgetful_device final : public device {
 public:
-    forgetful_device(testing::fake_device& device, int skipped)
-        : device_(device), skipped_(skipped) {}
+    forgetful_device(testing::fake_device& reached, int skipped)
+        : reached_(reached), skipped_(skipped) {}
 
-    memory_space space() const override { return device_.space(); }
-    void copy(device_copy const& work) override { device_.copy(work); }
+    memory_space space() const override { return reached_.space(); }
+    void copy(device_copy const& work) override { reached_.copy(work); }
     void wait() override {
-        if (device_.pending() == 0 || waits_++ != skipped_)
-            device_.wait();
+        if (reached_.pending() == 0 || waits_++ != skipped_)
+            reached_.wait();
     }
 
 private:
-    testing::fake_device& device_;
+    testing::fake_device& reached_;
     int skipped_;
     int waits_ = 0;
 };

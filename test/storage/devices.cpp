@@ -12,6 +12,8 @@
 #include "support/agreed_error.hpp"
 #include "support/device_memory.hpp"
 
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -158,6 +160,50 @@ BOOST_AUTO_TEST_CASE(aliases_on_devices_are_compared) {
     }
 }
 
+namespace {
+
+/// A device of which every copy fails.
+class failing_device final : public device {
+public:
+    memory_space space() const override { return memory_space::device; }
+    void copy(device_copy const&) override { throw std::runtime_error("the device is lost"); }
+    void wait() override {}
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_device_that_fails_on_one_rank_fails_on_all) {
+    shared_directory const directory;
+    save(world(),
+         held({whole_of("w", data_type::f32, {3}), whole_of("v", data_type::f32, {3})}).tensors(),
+         directory / "saved");
+    detail::device_list const failing{std::make_shared<failing_device>()};
+    bool const fails = world().rank() == world().size() - 1;
+    for (bool const has_zeros : {false, true}) {
+        held host({whole_of(has_zeros ? "v" : "w", data_type::f32, {has_zeros ? 5 : 3})});
+        moved<tensor_view> target(host.cleared(), false);
+        options options{.devices = fails ? failing : target.devices()};
+        if (has_zeros)
+            options.shape_mismatch = {"v"};
+        std::string const said = agreed_error(boost::mpi::communicator(), [&] {
+            load(world(), open_checkpoint(world(), directory / "saved"), target.tensors(), options);
+        });
+        BOOST_TEST(said.find("the device is lost") != std::string::npos);
+    }
+    for (save_form const form : {save_form::sharded, save_form::huggingface}) {
+        held source(columns());
+        moved<const_tensor_view> have(source, false);
+        std::string const said = agreed_error(boost::mpi::communicator(), [&] {
+            save(world(), have.tensors(), directory / "other",
+                 {.form = form, .devices = fails ? failing : have.devices()});
+        });
+        // Replicas are written by other ranks, so a rank of a sharded save may have nothing to write.
+        if (form == save_form::huggingface || world().size() == 1)
+            BOOST_TEST(said.find("the device is lost") != std::string::npos);
+        meet();
+    }
+}
+
 BOOST_AUTO_TEST_CASE(without_the_device_nothing_is_written) {
     shared_directory const directory;
     save(world(), held(rows()).tensors(), directory / "saved");
@@ -166,7 +212,7 @@ BOOST_AUTO_TEST_CASE(without_the_device_nothing_is_written) {
     auto const refused = [&](auto const& work) {
         return agreed_error(boost::mpi::communicator(), work);
     };
-    std::string const memory = "in the memory of device:0; set options.devices";
+    std::string const memory = "in the memory of device:0; give the call its device";
     BOOST_TEST(refused([&] { save(world(), want.tensors(), directory / "other"); }).find(memory) !=
                std::string::npos);
     async_saver saver;

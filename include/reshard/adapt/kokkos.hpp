@@ -30,16 +30,26 @@ concept kokkos_view = requires(T const& t) {
     { T::memory_space::name() } -> std::convertible_to<std::string_view>;
 };
 
-/// The memory of a Kokkos memory space; pinned memory is the host's. Memory that the host shares
-/// with devices counts as device memory, since a kernel may be using it. Kokkos uses one device per
-/// process, which has number 0 here.
-constexpr memory_space memory_of_kokkos(std::string_view name) {
+/// The kind of a Kokkos memory space; pinned memory is the host's. Memory that the host shares with
+/// devices counts as device memory, since a kernel may be using it.
+constexpr memory_space::kind_type kind_of_kokkos(std::string_view name) {
     if (name == "Host" || name.ends_with("HostPinned"))
-        return {};
+        return memory_space::host;
     return name.starts_with("Cuda")   ? memory_space::cuda
            : name.starts_with("HIP")  ? memory_space::rocm
            : name.starts_with("SYCL") ? memory_space::sycl
                                       : memory_space::device;
+}
+
+/// The number of the device that a process uses with Kokkos, as its execution space has it.
+template <class Execution>
+int kokkos_device() {
+    if constexpr (requires { Execution().cuda_device(); })
+        return Execution().cuda_device();
+    else if constexpr (requires { Execution().hip_device(); })
+        return Execution().hip_device();
+    else
+        return 0;
 }
 
 } // namespace detail
@@ -63,7 +73,10 @@ struct tensor_traits<T> {
         return result;
     }
     static reshard::memory_space memory(T const&) {
-        return detail::memory_of_kokkos(T::memory_space::name());
+        auto const kind = detail::kind_of_kokkos(T::memory_space::name());
+        return {kind, kind == reshard::memory_space::host
+                          ? 0
+                          : detail::kokkos_device<typename T::execution_space>()};
     }
     static element_type* data(T& t) { return t.data(); }
     static element_type const* data(T const& t) { return t.data(); }

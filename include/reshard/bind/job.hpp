@@ -97,8 +97,8 @@ public:
     job& operator=(job&& other_job) noexcept;
     ~job();
 
-    /// Moves the bytes. An error of MPI, or of a device with several ranks, ends the program during
-    /// the run; an error in the functions of `rounds` does not.
+    /// Moves the bytes. An error of MPI ends the program. So does an error of a device, unless the
+    /// rank is alone. An error in the functions of `rounds` does not.
     ///
     /// \par Collective every rank of the group for which it was prepared, in the same order
     /// \throws error with errc::usage for a second run of a job that has released its sources

@@ -100,13 +100,13 @@ void cut_to_windows(affine_copy loop, loop_side side, index_t window, auto&& tak
     }
 }
 
-/// Cuts a loop into halves, the axis that reaches furthest in the source first, until `fits(part)`
-/// or until a part has one element. Calls `take(part)` for each part.
-void cut_in_halves(affine_copy const& loop, auto const& fits, auto const& take) {
+/// Cuts a loop into halves, the axis that reaches furthest on one side first, until `fits(part)` or
+/// until a part has one element. Calls `take(part)` for each part.
+void cut_in_halves(affine_copy const& loop, loop_side side, auto const& fits, auto const& take) {
     if (element_count(loop) <= 1 || fits(loop))
         return take(loop);
     auto const reach = [&](std::size_t axis) {
-        return std::pair((loop.extent[axis] - 1) * magnitude(loop.source_strides[axis]),
+        return std::pair((loop.extent[axis] - 1) * magnitude((loop.*side.strides)[axis]),
                          loop.extent[axis]);
     };
     std::size_t furthest = 0;
@@ -114,8 +114,8 @@ void cut_in_halves(affine_copy const& loop, auto const& fits, auto const& take) 
         if (reach(axis) > reach(furthest))
             furthest = axis;
     index_t const half = loop.extent[furthest] / 2;
-    cut_in_halves(rows_of(loop, furthest, 0, half), fits, take);
-    cut_in_halves(rows_of(loop, furthest, half, loop.extent[furthest] - half), fits, take);
+    cut_in_halves(rows_of(loop, furthest, 0, half), side, fits, take);
+    cut_in_halves(rows_of(loop, furthest, half, loop.extent[furthest] - half), side, fits, take);
 }
 
 } // namespace reshard::detail

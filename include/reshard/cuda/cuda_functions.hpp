@@ -35,11 +35,12 @@ int reshard_cuda_copy(int gpu, CUstream_st* stream, void* to, void const* from, 
 /// Launches a kernel: one block of threads for each piece.
 ///
 /// \param kernel   as `unit_kernel::number`
-/// \param boxes    a table of `unit_box` in the GPU's memory, and so on
+/// \param boxes    the `unit_box`es of the batch, in the GPU's memory; likewise `unit_program`s and
+///                 `unit_piece`s
 int reshard_cuda_launch(int gpu, CUstream_st* stream, std::size_t kernel, std::size_t count,
                         void const* boxes, void const* programs, void const* pieces);
 
-/// Waits for all that was started on the stream.
+/// Waits for all work on the stream.
 int reshard_cuda_wait(int gpu, CUstream_st* stream);
 
 } // extern "C"

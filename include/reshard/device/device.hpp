@@ -31,7 +31,7 @@ struct device_copy {
 /// A device, and the functions that reach its memory.
 ///
 /// `device/staged_device.hpp` makes one of two functions; `cuda.hpp` makes one for CUDA.
-/// `testing/check_device.hpp` tests any.
+/// `testing/check_device.hpp` tests any. One thread at a time uses a device.
 class device {
 public:
     virtual ~device() = default;
@@ -39,14 +39,14 @@ public:
     /// The memory of the tensors that this device copies.
     virtual memory_space space() const = 0;
 
-    /// Starts a copy, or makes it. Both ends stay as they are until `wait` returns. Copies that
-    /// were started since the last `wait` write different elements, and read none that another
-    /// one writes; a device may make them in any order.
+    /// Starts a copy, or makes it. Both ends exist until `wait` returns. Copies that were started
+    /// since the last `wait` write different elements, and read none that another one writes. So a
+    /// device may make them in any order.
     ///
     /// \throws error with errc::unsupported for a conversion that the device cannot make
     virtual void copy(device_copy const& work) = 0;
 
-    /// Waits until all copies that were started are complete.
+    /// Waits until all copies that were started are complete. After an error, none is pending.
     virtual void wait() = 0;
 
     /// Host memory for elements that the library copies to or from the device.
@@ -71,7 +71,26 @@ RESHARD_DECL device* find_device(device_list const& devices, memory_space memory
 RESHARD_DECL vector<memory_space> spaces_of(device_list const& devices);
 
 /// Waits for all copies that devices have started.
-RESHARD_DECL void wait_for(device_list const& devices);
+void wait_for(auto const& devices) {
+    for (auto const& device : devices)
+        device->wait();
+}
+
+/// Runs `start`, which starts copies, and waits for them. No copy is pending after an error, so the
+/// memory of its ends may be freed.
+void run_and_wait(auto const& devices, auto const& start) {
+    try {
+        start();
+        wait_for(devices);
+    } catch (...) {
+        for (auto const& device : devices)
+            try {
+                device->wait();
+            } catch (...) { // the first error is thrown
+            }
+        throw;
+    }
+}
 
 /// The ends of a copy. A copy from one device to another passes through host memory.
 RESHARD_DECL device_ends ends_on(device* source, device* target);

@@ -3,13 +3,9 @@
 #ifndef RESHARD_DEVICE_UNIT_KERNELS_HPP
 #define RESHARD_DEVICE_UNIT_KERNELS_HPP
 
-#include <reshard/copy/byte_float.hpp>
-#include <reshard/copy/convert.hpp>
-#include <reshard/core/data_type.hpp>
 #include <reshard/core/index_vector.hpp>
-#include <reshard/core/step_chain.hpp>
+#include <reshard/device/unit_casts.hpp>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,22 +15,6 @@
 /// the processor runs it, too: tests compare it with the processor's own kernels, byte for byte.
 
 namespace reshard::detail {
-
-/// A cast, or arithmetic in f32 or f64.
-struct unit_step {
-    data_type from{};
-    data_type to{};
-    chain_step::operation computes = chain_step::operation::none;
-    double operand = 0;
-};
-
-/// A conversion of elements: its steps in order.
-struct unit_program {
-    static constexpr std::size_t most_steps = 3 * 15;
-
-    std::uint32_t count = 0;
-    unit_step steps[most_steps] = {};
-};
 
 /// A box of a batch. Unit number `i` of the box is word `i`, or tile `i`, in row-major order.
 ///
@@ -50,6 +30,7 @@ struct unit_box {
     std::uint32_t ndim = 0;
     std::uint32_t program = no_program; ///< an index in the batch's programs
     std::uint32_t source_bytes = 0;     ///< of an element, if there is a program
+    bool is_small = false;              ///< extents and numbers of units have 32 bits
 };
 
 /// The units `first` to `end - 1` of a box. One block of threads copies them.
@@ -67,117 +48,6 @@ struct alignas(16) wide_word {
 /// The threads of a block, and the side of a tile in elements.
 inline constexpr std::uint32_t block_threads = 256;
 inline constexpr std::uint32_t tile_side = 32;
-
-/// A format as a type, since nvcc 13 loses formats that are template arguments of functions here.
-struct f16_format {
-    static constexpr float_format value = format_f16;
-};
-struct bf16_format {
-    static constexpr float_format value = format_bf16;
-};
-struct f8_e4m3_format {
-    static constexpr float_format value = format_f8_e4m3;
-};
-struct f8_e5m2_format {
-    static constexpr float_format value = format_f8_e5m2;
-};
-struct f8_e4m3fnuz_format {
-    static constexpr float_format value = format_f8_e4m3fnuz;
-};
-struct f8_e5m2fnuz_format {
-    static constexpr float_format value = format_f8_e5m2fnuz;
-};
-
-template <class Format>
-constexpr std::uint64_t widen_from(std::uint32_t bits) {
-    return widen<Format::value>(bits);
-}
-template <class Format>
-constexpr std::uint64_t narrow_to(std::uint32_t bits) {
-    return narrow<Format::value>(bits);
-}
-
-/// Converts a float to f32, exactly or rounded once. Returns false for types that need `convert`.
-constexpr bool widen_to_f32(data_type from, std::uint64_t& bits) {
-    auto const low = static_cast<std::uint32_t>(bits);
-    switch (from) {
-    case data_type::bf16: bits = std::uint64_t{low} << 16; return true;
-    case data_type::f16: bits = widen_from<f16_format>(low); return true;
-    case data_type::f8_e4m3: bits = widen_from<f8_e4m3_format>(low); return true;
-    case data_type::f8_e5m2: bits = widen_from<f8_e5m2_format>(low); return true;
-    case data_type::f8_e4m3fnuz: bits = widen_from<f8_e4m3fnuz_format>(low); return true;
-    case data_type::f8_e5m2fnuz: bits = widen_from<f8_e5m2fnuz_format>(low); return true;
-    case data_type::f32: return true;
-    default: return false;
-    }
-}
-
-/// Converts an f32, rounded once. Returns false for types that need `convert`.
-constexpr bool narrow_from_f32(data_type to, std::uint64_t& bits) {
-    auto const value = static_cast<std::uint32_t>(bits);
-    switch (to) {
-    case data_type::bf16: bits = narrow_to<bf16_format>(value); return true;
-    case data_type::f16: bits = narrow_to<f16_format>(value); return true;
-    case data_type::f8_e4m3: bits = narrow_to<f8_e4m3_format>(value); return true;
-    case data_type::f8_e5m2: bits = narrow_to<f8_e5m2_format>(value); return true;
-    case data_type::f8_e4m3fnuz: bits = narrow_to<f8_e4m3fnuz_format>(value); return true;
-    case data_type::f8_e5m2fnuz: bits = narrow_to<f8_e5m2fnuz_format>(value); return true;
-    case data_type::f64: bits = f64_of_f32(value); return true;
-    case data_type::f32: return true;
-    default: return false;
-    }
-}
-
-/// As `convert`, faster for floats of at most 32 bits.
-constexpr std::uint64_t cast_bits(data_type from, data_type to, std::uint64_t bits) {
-    if (from == data_type::f64 && to == data_type::f32)
-        return f32_of_f64(bits);
-    std::uint64_t result = bits;
-    if (widen_to_f32(from, result) && narrow_from_f32(to, result))
-        return result;
-    return encode(to, decode(from, bits));
-}
-
-constexpr std::uint64_t run_step(unit_step const& step, std::uint64_t bits) {
-    if (step.computes == chain_step::operation::none)
-        return cast_bits(step.from, step.to, bits);
-    bool const adds = step.computes == chain_step::operation::add;
-    if (step.from == data_type::f64) {
-        double const value = std::bit_cast<double>(bits);
-        return std::bit_cast<std::uint64_t>(adds ? value + step.operand : value * step.operand);
-    }
-    float const value = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-    auto const operand = static_cast<float>(step.operand);
-    return std::bit_cast<std::uint32_t>(adds ? value + operand : value * operand);
-}
-
-constexpr std::uint64_t run_program(unit_program const& program, std::uint64_t bits) {
-    for (std::uint32_t i = 0; i < program.count; ++i)
-        bits = run_step(program.steps[i], bits);
-    return bits;
-}
-
-/// The steps of a chain, one cast or one computation each.
-///
-/// \pre the chain does not dequantize
-constexpr unit_program program_of(data_type source, step_chain const& chain) {
-    unit_program program;
-    auto const push = [&](unit_step const& step) {
-        if (step.computes != chain_step::operation::none || step.from != step.to)
-            program.steps[program.count++] = step;
-    };
-    data_type from = source;
-    for (chain_step const& step : chain.steps()) {
-        data_type const computed =
-            step.computes == chain_step::operation::none ? from : computing_type(from, step.dtype);
-        push({from, computed});
-        if (step.computes != chain_step::operation::none)
-            push({computed, computed, step.computes, step.operand});
-        push({computed, step.dtype});
-        from = step.dtype;
-    }
-    return program;
-}
 
 /// Offsets of a unit, in bytes.
 struct unit_place {
@@ -200,10 +70,10 @@ constexpr unit_place place_of_unit(unit_box const& box, std::uint32_t ndim, Inde
     return at;
 }
 
-/// The same. Divides by 32 bits where that is enough, since devices are slow with 64.
+/// The same. Divides by 32 bits if that is enough, since devices are slow with 64.
 constexpr unit_place place_of(unit_box const& box, std::uint32_t ndim, std::int64_t unit) {
-    return unit >> 32 == 0 ? place_of_unit(box, ndim, static_cast<std::uint32_t>(unit))
-                           : place_of_unit(box, ndim, static_cast<std::uint64_t>(unit));
+    return box.is_small ? place_of_unit(box, ndim, static_cast<std::uint32_t>(unit))
+                        : place_of_unit(box, ndim, static_cast<std::uint64_t>(unit));
 }
 
 /// \pre the address is a multiple of the word's size
@@ -277,8 +147,8 @@ constexpr unit_tile tile_of(unit_box const& box, std::int64_t unit) {
 template <class Word>
 using tile_memory = Word[tile_side][tile_side + 1];
 
-/// Loads what thread number `thread` loads of a tile: threads follow the rows, along which the
-/// source is contiguous. All threads of the block load before any stores.
+/// Loads a thread's share of a tile. Threads follow the rows, along which the source is contiguous.
+/// All threads of the block load before any of them stores.
 template <class Word>
 constexpr void load_tile(unit_box const& box, unit_program const* programs, unit_tile const& tile,
                          std::uint32_t thread, tile_memory<Word>& memory) {
@@ -292,7 +162,7 @@ constexpr void load_tile(unit_box const& box, unit_program const* programs, unit
                                                     column * box.source_stride[box.ndim - 1]);
 }
 
-/// Stores what thread number `thread` stores: threads follow the columns, along which the target is
+/// Stores a thread's share of a tile. Threads follow the columns, along which the target is
 /// contiguous.
 template <class Word>
 constexpr void store_tile(unit_box const& box, unit_tile const& tile, std::uint32_t thread,

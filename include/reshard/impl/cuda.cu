@@ -54,21 +54,29 @@ constexpr kernel_function kernels[] = {copy_words<std::uint8_t>,  copy_words<std
 class current_gpu {
 public:
     explicit current_gpu(int gpu) : problem_(cudaGetDevice(&before_)) {
-        if (problem_ == cudaSuccess && gpu != before_)
+        changes_ = problem_ == cudaSuccess && gpu != before_;
+        if (changes_)
             problem_ = cudaSetDevice(gpu);
     }
     current_gpu(current_gpu const&) = delete;
     current_gpu& operator=(current_gpu const&) = delete;
-    ~current_gpu() { static_cast<void>(cudaSetDevice(before_)); }
+    ~current_gpu() {
+        if (changes_)
+            static_cast<void>(cudaSetDevice(before_));
+    }
 
-    /// The first error: of this object, or of `call`.
+    /// The first error: of this object, or of `call`. No later call reports it again.
     template <class Call>
     int first_error(Call const& call) const {
-        return problem_ != cudaSuccess ? problem_ : call();
+        static_cast<void>(cudaGetLastError()); // an error of the caller's
+        cudaError_t const problem = problem_ != cudaSuccess ? problem_ : call();
+        static_cast<void>(cudaGetLastError());
+        return problem;
     }
 
 private:
     int before_ = 0;
+    bool changes_ = false;
     cudaError_t problem_;
 };
 

@@ -101,12 +101,13 @@ namespace reshard::model {
 /// \throws error with errc::unknown_key if no parameter begins at the address, or if it is null;
 ///         the message names the parameter that contains the address, if any. errc::memory_overlap
 ///         if several parameters begin there; the message names two. Also the error of
-///         `parameters.check()`
+///         adding a parameter
 /// \par Source Megatron-Core's get_param_id_to_sharded_param_map and optim_state_to_sharding_state
 template <class View>
 shard_descriptor state_of(reshard::detail::basic_state_dict<View> const& parameters,
                           void const* address, state_kind const& kind) {
-    parameters.check();
+    if (parameters.first_error()) // only addresses are compared, also of memory on devices
+        throw error(*parameters.first_error());
     reshard::detail::parameter_search search(address, kind);
     for (auto const& [parameter, elements] : parameters)
         search.look_at(parameter, elements);

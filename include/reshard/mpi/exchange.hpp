@@ -139,26 +139,8 @@ struct chunk_window {
     bool has_room_for_all = false; ///< each packed chunk has its own memory
     std::size_t used = 0;          ///< bytes of `staging`, if `has_room_for_all`
 
-    void open(bound_chunks chunks, device_list const& devices) {
-        all = std::move(chunks);
-        std::size_t largest = 0, sum = 0;
-        for (bound_chunk const& chunk : all.chunks) {
-            std::size_t const packed = chunk.direct ? 0 : static_cast<std::size_t>(chunk.bytes);
-            largest = std::max(largest, packed);
-            sum += packed;
-        }
-        has_room_for_all = sum <= most_staged * largest;
-        std::size_t const bytes = std::min(sum, most_staged * largest);
-        if (devices.empty())
-            staging = std::make_unique_for_overwrite<std::byte[]>(bytes);
-        else
-            staging = devices.front()->host_memory(bytes);
-        staging_bytes = static_cast<index_t>(bytes);
-        for (std::size_t i = 0; i < most_staged && !has_room_for_all; ++i)
-            free.push_back(staging.get() + i * largest);
-        for (std::size_t slot = in_flight; slot-- > 0;)
-            idle.push_back(slot);
-    }
+    /// \param copies of the packets; a device of them provides the memory
+    void open(bound_chunks chunks, copy_table const& copies);
 
     void rewind() {
         next = 0;
@@ -245,8 +227,8 @@ public:
     exchange& operator=(exchange const&) = delete;
     ~exchange();
 
-    /// Moves everything. An error of a device ends the job, as an error of MPI does, because other
-    /// ranks wait for this one.
+    /// Moves everything. An error of a device ends the program, because other ranks wait for this
+    /// one.
     ///
     /// \par Collective every rank of the group
     /// \throws error with errc::deadline, if the group's deadline passes

@@ -67,7 +67,7 @@ void check_aliases(group auto const& world, const_state_dict const& held, layout
         if (!held.devices().empty() && options.compare_aliases)
             copies.emplace(held, options.devices, [&](std::string const& key) {
                 auto const is_it = [&](auto const& names) {
-                    return names.first == key || names.second == key;
+                    return layout.find(names.first) && (names.first == key || names.second == key);
                 };
                 return std::ranges::any_of(options.aliases, is_it);
             });

@@ -166,11 +166,11 @@ inline std::span<std::byte const> content_from_memory(bound_plan const& bound, s
     if (auto const bytes = bytes_in_memory(bound, size, parts); !bytes.empty())
         return bytes;
     buffer.assign(size, std::byte{0});
-    for (piece_part const& part : parts)
-        copy_elements(part.loop, conversion_of(bound, *part.from),
-                      source_end(bound, *part.from).data, buffer.data());
-    if (bound.devices)
-        wait_for(*bound.devices);
+    run_and_wait(bound.devices ? *bound.devices : device_list(), [&] {
+        for (piece_part const& part : parts)
+            copy_elements(part.loop, conversion_of(bound, *part.from),
+                          source_end(bound, *part.from).data, buffer.data());
+    });
     return buffer;
 }
 

@@ -144,6 +144,7 @@ struct planned_reads {
     chunk_reader reader;
     window_reads loops;
     vector<window_run> windows; ///< in the order of files
+    local_error problem = {};   ///< of this rank, before it reads
 };
 
 /// The message of a rank to the other ranks about its reads.
@@ -165,6 +166,8 @@ RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen
 /// \throws error as `chunk_reader::read`; errc::corrupt_file for a file that has changed meanwhile
 inline void read_windows(solo const&, planned_reads& reads, vector<read_notice> const&,
                          options const&) {
+    if (reads.problem)
+        throw error(*reads.problem);
     run(reads.reader, reads.loops);
     reads.reader.check_unchanged();
 }

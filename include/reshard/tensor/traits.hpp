@@ -29,7 +29,7 @@ struct memory_space {
 
     constexpr memory_space() = default;
     constexpr memory_space(kind_type memory, int device_number = 0)
-        : kind(memory), number(device_number) {}
+        : kind(memory), number(memory == host ? 0 : device_number) {}
 
     constexpr bool is_host() const { return kind == host; }
 

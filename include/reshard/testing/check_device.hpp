@@ -120,6 +120,45 @@ inline void check_copy(device& checked, device_case const& functions, checked_co
              static_cast<int>(expected[static_cast<std::size_t>(differs - target.begin())]));
 }
 
+/// Starts many copies, from pinned and other host memory to the device, then from the device, and
+/// waits once for each direction.
+inline void check_copies_together(device& checked, device_case const& functions) {
+    constexpr std::size_t count = 100, each = 256;
+    vector<std::byte> const host = pattern_bytes(count * each, 3);
+    auto const pinned = checked.host_memory(count * each);
+    std::copy(host.begin(), host.end(), pinned.get());
+    device_bytes const memory(functions, vector<std::byte>(count * each));
+    element_conversion conversion{data_type::u8};
+    auto const copy_all = [&](auto const& source_of, auto const& target_of) {
+        for (std::size_t i = 0; i < count; ++i)
+            copy_elements({{each}, 0, {1}, 0, {1}}, conversion, source_of(i), target_of(i));
+        checked.wait();
+    };
+    auto const on_device = [&](std::size_t i) {
+        return static_cast<std::byte*>(memory.get()) + i * each;
+    };
+    conversion.devices = ends_on(nullptr, &checked);
+    copy_all(
+        [&](std::size_t i) {
+            return i % 2 == 0 ? host.data() + i * each : pinned.get() + i * each;
+        },
+        on_device);
+    vector<std::byte> result(count * each);
+    std::fill_n(pinned.get(), count * each, std::byte{0});
+    conversion.devices = ends_on(&checked, nullptr);
+    copy_all(on_device, [&](std::size_t i) {
+        return i % 2 == 0 ? pinned.get() + i * each : result.data() + i * each;
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+        std::byte const* const arrived = i % 2 == 0 ? pinned.get() : result.data();
+        if (!std::equal(arrived + i * each, arrived + (i + 1) * each, host.data() + i * each))
+            fail(errc::usage,
+                 "check_device: copies that are started together are independent: "
+                 "copy ",
+                 i, " of ", count, " has other bytes");
+    }
+}
+
 /// Copies of every kind of loop, without casts.
 inline vector<checked_copy> copies_of(data_type dtype) {
     element_conversion const moved{dtype};
@@ -143,7 +182,7 @@ namespace reshard::testing {
 
 /// Checks that a device copies as the processor does, byte for byte: runs, rows, transposed,
 /// strided and reversed loops, elements below 8 bits, casts, within the device and to and from the
-/// host. Other bytes keep their values.
+/// host. Other bytes keep their values. Copies that are started together are independent.
 ///
 /// \throws error with errc::usage that names the law, the loop and both values; errors of the
 ///         functions
@@ -168,6 +207,7 @@ inline void check_device(device& checked, device_case const& functions) {
                         {"transposed elements are cast", {{9, 10}, 0, {1, 9}, 0, {10, 1}}, cast});
                 }
         }
+    detail::check_copies_together(checked, functions);
     for (detail::checked_copy const& each : cases)
         for (int const way : {1, 2, 3})
             detail::check_copy(checked, functions, each, (way & 1) != 0, (way & 2) != 0);

@@ -178,18 +178,14 @@ private:
     void check_apart(vector<device_copy> const& copies) {
         if (copies.size() < 2)
             return;
-        marks_.resize(capacity_);
-        vector<std::size_t> marked;
+        marks_.assign(capacity_, 0);
         for (bool const reads : {false, true})
             for (std::size_t number = 0; number < copies.size(); ++number)
-                mark(copies[number], reads, static_cast<std::uint32_t>(number + 1), marked);
-        for (std::size_t const byte : marked)
-            marks_[byte] = 0;
+                mark(copies[number], reads, static_cast<std::uint32_t>(number + 1));
     }
 
     /// Marks the bytes that a copy writes, or finds marks of other copies among those it reads.
-    void mark(device_copy const& work, bool reads, std::uint32_t number,
-              vector<std::size_t>& marked) {
+    void mark(device_copy const& work, bool reads, std::uint32_t number) {
         if (!(reads ? work.reads_device : work.writes_device))
             return;
         auto const& strides = reads ? work.loop.source_strides : work.loop.target_strides;
@@ -208,10 +204,8 @@ private:
                 fail(errc::usage, "fake device ", number_, ": byte ", byte,
                      reads ? " is read and written" : " is written twice",
                      " by copies without a wait between them");
-            if (reads)
-                continue;
-            marks_[byte] = number;
-            marked.push_back(byte);
+            if (!reads)
+                marks_[byte] = number;
         }
     }
 

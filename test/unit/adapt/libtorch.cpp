@@ -167,8 +167,8 @@ BOOST_AUTO_TEST_CASE(what_has_no_elements_by_strides_is_refused_with_the_key) {
                   "'w': an at::Tensor of ComplexDouble matches no data type of this library; "
                   "convert it, or view its bytes as at::kByte");
     check_refused(at::empty({2}, at::kMeta), errc::unsupported,
-                  "'w': 2 elements in the memory of device:0; set options.devices to reach it (see "
-                  "doc/devices.md), or copy them to the host");
+                  "'w': 2 elements in the memory of device:0; give the call its device "
+                  "(options.devices, see doc/devices.md), or copy them to the host");
     check_refused(at::empty({1, 1, 1, 1, 1, 1, 1, 1, 2}), errc::limit_exceeded,
                   "'w': a tensor has more than 8 axes");
 }

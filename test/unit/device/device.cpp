@@ -18,6 +18,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 using namespace reshard;
@@ -79,10 +80,9 @@ BOOST_AUTO_TEST_CASE(tensors_on_a_device_are_refused_without_the_device) {
     device_matrix const matrix(device, {2, 3});
     state_dict const state = only("w", matrix.view());
     BOOST_TEST(!state.first_error());
-    auto const refused =
-        test::says(errc::unsupported,
-                   "'w': 6 elements in the memory of device:2; set options.devices to reach "
-                   "it (see doc/devices.md), or copy them to the host");
+    auto const refused = test::says(
+        errc::unsupported, "'w': 6 elements in the memory of device:2; give the call its device "
+                           "(options.devices, see doc/devices.md), or copy them to the host");
     BOOST_CHECK_EXCEPTION(state.check(), error, refused);
     std::vector<float> values(6);
     BOOST_CHECK_EXCEPTION(redistribute(solo(), state, only("w", view_of(values, {2, 3}))), error,
@@ -108,12 +108,12 @@ BOOST_AUTO_TEST_CASE(devices_that_contradict_each_other_are_refused) {
     BOOST_CHECK_EXCEPTION(
         move({nullptr}), error,
         test::says(errc::usage, "options.devices has a null pointer at index 0; remove it"));
-    BOOST_CHECK_EXCEPTION(staged_device(
-                              {}, [](auto&&...) {}, [](auto&&...) {}),
-                          error,
-                          test::says(errc::usage,
-                                     "a staged device for the memory of host needs the memory of a "
-                                     "device, and functions that read and write it"));
+    BOOST_CHECK_EXCEPTION(
+        staged_device(
+            {}, [](auto&&...) {}, [](auto&&...) {}),
+        error,
+        test::says(errc::usage, "a staged device of host needs memory that is not the host's, and "
+                                "two functions that read and write it"));
 }
 
 BOOST_AUTO_TEST_CASE(elements_move_between_host_and_devices) {
@@ -190,6 +190,57 @@ BOOST_AUTO_TEST_CASE(rounds_allocate_targets_on_devices) {
     BOOST_TEST(made.size() == 2u);
     for (auto const& matrix : made)
         BOOST_TEST(matrix->values().back() == (matrix->shape.size() == 2 ? 5.0F : 3.0F));
+}
+
+namespace {
+
+/// A device that fails once, in the copy or in the wait with that number.
+class failing_device final : public device {
+public:
+    failing_device(fake_device& reached, int copies, int waits)
+        : reached_(reached), copies_(copies), waits_(waits) {}
+
+    memory_space space() const override { return reached_.space(); }
+    void copy(device_copy const& work) override {
+        if (copies_-- == 0)
+            fail(errc::io, "the copy failed");
+        reached_.copy(work);
+    }
+    void wait() override {
+        reached_.wait();
+        if (waits_-- == 0)
+            fail(errc::io, "the wait failed");
+    }
+
+private:
+    fake_device& reached_;
+    int copies_;
+    int waits_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(after_an_error_no_copy_is_pending) {
+    for (auto const& [copies, waits] : {std::pair(1, 9), std::pair(9, 0)}) {
+        fake_device device(capacity);
+        device_matrix const first(device, {2, 3}), second(device, {4});
+        state_dict have = only("a", first.view());
+        have.add(whole_of("b", {4}), second.view());
+        auto const failing = std::make_shared<failing_device>(device, copies, waits);
+        for (bool const fails : {true, false}) {
+            std::vector<float> a(6), b(4);
+            state_dict want = only("a", view_of(a, {2, 3}));
+            want.add(whole_of("b", {4}), view_of(b, {4}));
+            options const options{.devices = {failing}};
+            if (fails)
+                BOOST_CHECK_EXCEPTION(redistribute(solo(), have, want, options), error,
+                                      test::mentions(errc::io, " failed"));
+            else
+                redistribute(solo(), have, want, options);
+            BOOST_TEST(device.pending() == 0u);
+            BOOST_TEST((fails || (a[5] == 5.0F && b[3] == 3.0F)));
+        }
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -186,8 +186,8 @@ BOOST_AUTO_TEST_CASE(the_memory_of_a_device_is_kept_and_refused_without_the_devi
     auto const refused = [](std::string const& key, int number) {
         return says(errc::unsupported,
                     "'" + key + "': 12 elements in the memory of cuda:" + std::to_string(number) +
-                        "; set options.devices to reach it (see "
-                        "doc/devices.md), or copy them to the host");
+                        "; give the call its device (options.devices, see doc/devices.md), or copy "
+                        "them to the host");
     };
     BOOST_CHECK_EXCEPTION(shards.check(), error, refused("w", 0));
     BOOST_CHECK_EXCEPTION(shards.check(std::vector{first}), error, refused("v", 1));

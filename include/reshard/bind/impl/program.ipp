@@ -128,12 +128,13 @@ inline mapping make_mapping(any_group const& ranks, any_program const& program,
     return mapping_of_others(ranks, has, std::move(mapping));
 }
 
-/// The tensors that a program relates. The processor can read them.
+/// The tensors that a program compares. The processor can read them.
 inline host_tensors readable_copies(const_state_dict const& tensors, mapping const& program,
                                     device_list const& devices) {
     std::set<std::string_view> related;
     for (relation const& relation : program.relations())
-        related.insert({relation.key, relation.companion});
+        if (relation.is_compared() || relation.type == relation::kind::number)
+            related.insert({relation.key, relation.companion});
     return {tensors, devices, [&](std::string const& key) { return related.contains(key); }};
 }
 

@@ -27,9 +27,10 @@ public:
     void run() override {
         if (scales)
             scales->fetch();
-        for (transfer const& t : planned->whole.transfers)
-            run_locally(bound(), t);
-        wait_for(devices);
+        run_and_wait(devices, [&] {
+            for (transfer const& t : planned->whole.transfers)
+                run_locally(bound(), t);
+        });
     }
 };
 

@@ -18,9 +18,12 @@ namespace reshard {
 
 namespace detail {
 
+/// \throws error with errc::limit_exceeded if memory is short, else with errc::io
 inline void check_cuda(int problem, char const* noun) {
+    constexpr int out_of_memory = 2;
     if (problem != 0)
-        fail(errc::unsupported, "CUDA failed in ", noun, ": ", reshard_cuda_error_text(problem));
+        fail(problem == out_of_memory ? errc::limit_exceeded : errc::io, "CUDA failed in ", noun,
+             ": ", reshard_cuda_error_text(problem));
 }
 
 /// The functions of CUDA that a `batch_device` needs.
@@ -28,7 +31,8 @@ class cuda_backend {
 public:
     cuda_backend(int number, CUstream_st* stream) : number_(number), stream_(stream) {
         int count = 0;
-        check_cuda(reshard_cuda_count(&count), "the search for GPUs");
+        if (int const problem = reshard_cuda_count(&count))
+            fail(errc::unsupported, "CUDA finds no GPU: ", reshard_cuda_error_text(problem));
         if (number < 0 || number >= count)
             fail(errc::unsupported, "cuda(", number, "): this machine has ", counted(count, "GPU"));
     }

@@ -38,29 +38,22 @@ RESHARD_DECL vector<memory_space> spaces_of(device_list const& devices) {
     return spaces;
 }
 
-RESHARD_DECL void wait_for(device_list const& devices) {
-    for (auto const& device : devices)
-        device->wait();
-}
-
 /// Copies from one device to another through host memory. Returns when the elements have arrived.
 inline void run_between_devices(affine_copy const& copy, element_conversion const& conversion,
-                                void const* source, void* target) {
+                                void const* source, void* target, std::byte* memory) {
     device &from = *conversion.devices.source, &to = *conversion.devices.target;
     data_type const dtype = conversion.target();
-    auto const memory =
-        from.host_memory(static_cast<std::size_t>(byte_count(element_count(copy), dtype)));
     index_vector const dense = row_major_strides(copy.extent);
     from.copy({{copy.extent, copy.source_offset, copy.source_strides, 0, dense},
                conversion.on_host(),
                source,
-               memory.get(),
+               memory,
                true,
                false});
     from.wait();
     to.copy({{copy.extent, 0, dense, copy.target_offset, copy.target_strides},
              {dtype},
-             memory.get(),
+             memory,
              target,
              false,
              true});
@@ -74,17 +67,20 @@ inline void run_on_device(prepared_copy const& ready, void const* source, void* 
     if (!from || !to || from == to)
         return (from ? from : to)
             ->copy({ready.loop, given.on_host(), source, target, from != nullptr, to != nullptr});
-    constexpr index_t most_bits = index_t{8} << 22;
+    index_t const width = bits(given.target());
+    index_t const most = std::min(element_count(ready.loop), (index_t{8} << 22) / width);
+    auto const memory =
+        from->host_memory(static_cast<std::size_t>(byte_count(most, given.target())));
     cut_in_halves(
-        ready.loop,
+        ready.loop, source_of_loop,
+        [&](affine_copy const& part) { return element_count(part) <= most; },
         [&](affine_copy const& part) {
-            return element_count(part) <= most_bits / bits(given.target());
-        },
-        [&](affine_copy const& part) { run_between_devices(part, given, source, target); });
+            run_between_devices(part, given, source, target, memory.get());
+        });
 }
 
 RESHARD_DECL device_ends ends_on(device* source, device* target) {
-    return {source, target, run_on_device};
+    return source || target ? device_ends{source, target, run_on_device} : device_ends{};
 }
 
 } // namespace reshard::detail

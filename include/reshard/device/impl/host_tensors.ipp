@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 
 namespace reshard::detail {
 
@@ -25,9 +26,10 @@ RESHARD_DECL host_tensor::host_tensor(const_tensor_view const& tensor, device_li
     view_ = {memory_.get(), tensor.dtype, tensor.shape, row_major_strides(tensor.shape)};
     element_conversion conversion{tensor.dtype};
     conversion.devices = ends_on(from, nullptr);
-    copy_elements({tensor.shape, 0, tensor.strides, 0, view_.strides}, conversion, tensor.data,
-                  memory_.get());
-    from->wait();
+    run_and_wait(std::span(&from, 1), [&] {
+        copy_elements({tensor.shape, 0, tensor.strides, 0, view_.strides}, conversion, tensor.data,
+                      memory_.get());
+    });
 }
 
 RESHARD_DECL host_tensors::host_tensors(const_state_dict const& tensors, device_list const& devices,

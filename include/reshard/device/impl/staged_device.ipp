@@ -25,8 +25,8 @@ RESHARD_DECL staged_device::staged_device(memory_space memory, read_function rea
       finish_(std::move(finish)),
       staging_bytes_(staging_bytes) {
     if (memory.is_host() || !read_ || !write_)
-        fail(errc::usage, "a staged device for the memory of ", memory,
-             " needs the memory of a device, and functions that read and write it");
+        fail(errc::usage, "a staged device of ", memory,
+             " needs memory that is not the host's, and two functions that read and write it");
 }
 
 namespace detail {
@@ -51,19 +51,27 @@ RESHARD_DECL void staged_device::copy(device_copy const& work) {
     using namespace detail;
     auto const most = static_cast<index_t>(staging_bytes_);
     data_type const source = work.conversion.source, target = work.conversion.target();
-    bool const is_packed = bits(target) < 8;
+    auto const copy_nonempty = [&](affine_copy const& part) {
+        if (element_count(part) > 0)
+            copy_part(work, part);
+    };
+    auto const cut_by_target = [&](affine_copy const& part) {
+        if (!work.writes_device || bits(target) >= 8)
+            return copy_nonempty(part);
+        cut_in_halves(
+            part, target_of_loop,
+            [&](affine_copy const& half) {
+                return range_of(half, target_of_loop, target).bytes <= most;
+            },
+            copy_nonempty);
+    };
     cut_in_halves(
-        work.loop,
+        work.loop, source_of_loop,
         [&](affine_copy const& part) {
-            return element_count(part) == 0 ||
-                   ((!work.reads_device || range_of(part, source_of_loop, source).bytes <= most) &&
-                    byte_count(element_count(part), target) <= most &&
-                    (!is_packed || range_of(part, target_of_loop, target).bytes <= most));
+            return (!work.reads_device || range_of(part, source_of_loop, source).bytes <= most) &&
+                   byte_count(element_count(part), target) <= most;
         },
-        [&](affine_copy const& part) {
-            if (element_count(part) > 0)
-                copy_part(work, part);
-        });
+        cut_by_target);
 }
 
 RESHARD_DECL void staged_device::copy_part(device_copy const& work,
@@ -92,6 +100,7 @@ RESHARD_DECL void staged_device::copy_part(device_copy const& work,
         staged_range const range = range_of(part, target_of_loop, dtype);
         written.resize(static_cast<std::size_t>(range.bytes));
         std::byte* const memory = static_cast<std::byte*>(target) + range.first;
+        wait(); // an earlier part may share a byte
         read_(written.data(), memory, written.size());
         loop.target_offset = range.offset;
         copy_elements(loop, conversion, source, written.data());

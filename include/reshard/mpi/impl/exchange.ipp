@@ -166,6 +166,28 @@ RESHARD_DECL bool ring_lanes::read(receive_state const& lane, bound_chunk const&
     return was_read;
 }
 
+RESHARD_DECL void chunk_window::open(bound_chunks chunks, copy_table const& copies) {
+    all = std::move(chunks);
+    std::size_t largest = 0, sum = 0;
+    for (bound_chunk const& chunk : all.chunks) {
+        std::size_t const packed = chunk.direct ? 0 : static_cast<std::size_t>(chunk.bytes);
+        largest = std::max(largest, packed);
+        sum += packed;
+    }
+    has_room_for_all = sum <= most_staged * largest;
+    std::size_t const bytes = std::min(sum, most_staged * largest);
+    device* near = nullptr;
+    for (bound_packet const& packet : all.packets)
+        if (device_ends const& ends = copies[packet.copy].given.devices; ends.any())
+            near = ends.source ? ends.source : ends.target;
+    staging = near ? near->host_memory(bytes) : std::make_unique_for_overwrite<std::byte[]>(bytes);
+    staging_bytes = static_cast<index_t>(bytes);
+    for (std::size_t i = 0; i < most_staged && !has_room_for_all; ++i)
+        free.push_back(staging.get() + i * largest);
+    for (std::size_t slot = in_flight; slot-- > 0;)
+        idle.push_back(slot);
+}
+
 RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
                                 process_transfers transfers)
     : world_(world),
@@ -181,8 +203,8 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
     local_ = transfers.on_node.empty()
                  ? binder.copies(moved)
                  : transfers.copies_on_node(binder, bound_, transfers.on_node, moved, copies_);
-    outgoing_.open(binder.sends(transfers.sends), devices_);
-    incoming_.open(binder.receives(transfers.receives), devices_);
+    outgoing_.open(binder.sends(transfers.sends), copies_);
+    incoming_.open(binder.receives(transfers.receives), copies_);
     if (!transfers.rings)
         return;
     rings_.use(*transfers.rings);
@@ -199,14 +221,16 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
 RESHARD_DECL void exchange::run() {
     if (devices_.empty())
         return move_all();
+    std::optional<error> problem;
     try {
-        move_all();
-    } catch (error const& problem) {
-        if (problem.code() == errc::deadline)
-            throw;
-        std::fprintf(stderr, "rank %d: %s\n", world_.rank(), problem.what());
-        MPI_Abort(world_.base(), 1);
+        return move_all();
+    } catch (...) {
+        problem = current_error();
     }
+    if (problem->code() == errc::deadline || world_.size() == 1)
+        throw error(*problem);
+    std::fprintf(stderr, "rank %d: %s\n", world_.rank(), problem->what());
+    MPI_Abort(world_.base(), 1);
 }
 
 RESHARD_DECL void exchange::move_all() {

@@ -149,11 +149,12 @@ struct window_parts {
     void put(std::size_t window, std::byte* bytes) const {
         bound_plan const bound{whole,   problem, sources, targets, &all_conversions(),
                                nullptr, &devices};
-        for (transfer const* const t : transfers.of(window))
-            if (t->source_holder == me)
-                copy_elements(loop_of(bound, *t), conversion_of(bound, *t),
-                              source_end(bound, *t).data, bytes);
-        wait_for(devices);
+        run_and_wait(devices, [&] {
+            for (transfer const* const t : transfers.of(window))
+                if (t->source_holder == me)
+                    copy_elements(loop_of(bound, *t), conversion_of(bound, *t),
+                                  source_end(bound, *t).data, bytes);
+        });
     }
 
     layout target;
@@ -170,7 +171,8 @@ struct window_parts {
 /// owner of each slot writes it, while the slots of the next round are filled.
 ///
 /// \par Collective every rank of the node, in the same order
-/// \return the error of this rank's writes; the rank continues, since other ranks wait for it
+/// \return the error of this rank's copies and writes; the rank continues, since other ranks wait
+///         for it
 /// \throws error with errc::deadline
 inline local_error put_through_slots(mpi_group const& node, window_slots const& slots,
                                      written_files& writer, file_pieces const& windows,
@@ -179,7 +181,7 @@ inline local_error put_through_slots(mpi_group const& node, window_slots const& 
     local_error problem;
     for (std::size_t round = 0; round < rounds.size(); ++round) {
         for (std::size_t const rank : ranks_from_own(node))
-            if (auto const window = rounds.item_of(rank, round))
+            if (auto const window = rounds.item_of(rank, round); window && !problem)
                 keep_first(problem, attempt([&] { parts.put(*window, slots.slot(rank, round)); }));
         slots.meet();
         auto const own = rounds.item_of(rounds.me(), round);

@@ -287,10 +287,14 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
         check_replicas(
             world, source,
             tensors_used(stage.work->problem, stage.work->program, source.files_layout()));
-    for (transfer const& t : stage.work->whole.transfers)
-        if (t.source_key == zero_source)
-            run_locally(bound_by(*stage.work, stage.work->from(source), options.devices), t);
-    wait_for(options.devices);
+    stage.reads->problem = attempt([&] {
+        run_and_wait(options.devices, [&] {
+            for (transfer const& t : stage.work->whole.transfers)
+                if (t.source_key == zero_source)
+                    run_locally(bound_by(*stage.work, stage.work->from(source), options.devices),
+                                t);
+        });
+    });
     read_windows(world, *stage.reads, reads, options);
     if (auto const& scales = stage.work->scales)
         agree_on(world, [&] { scales->check_unchanged(); });

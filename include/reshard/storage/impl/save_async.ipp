@@ -180,6 +180,7 @@ std::shared_future<save_report> save_async_as(group auto const& world, source_te
             see(task, target, directory.target().name());
     });
     copy_tensors(world, std::move(have), state, task);
+    task.options.devices.clear(); // the thread that writes must not own them
     task.removed = gather_values(world, directory.removed()).front();
     task.output = directory.release();
     std::shared_future<save_report> result = task.result.get_future().share();

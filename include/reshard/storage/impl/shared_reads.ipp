@@ -237,8 +237,11 @@ inline local_error read_from_others(mpi_group const& world, merged_directories c
                 sent_window const& window = windows[from][i];
                 if (window.to != me || at + window.window.bytes.size() > text.bytes.size())
                     continue;
-                reads.run(window.window, window.window.bytes,
-                          reinterpret_cast<std::byte const*>(text.bytes.data()) + at);
+                keep_first(problem, attempt([&] {
+                               reads.run(window.window, window.window.bytes,
+                                         reinterpret_cast<std::byte const*>(text.bytes.data()) +
+                                             at);
+                           }));
                 at += window.window.bytes.size();
             }
         }
@@ -289,10 +292,10 @@ RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen
 /// \return the error of this rank's reads; the rank continues, since other ranks wait for it
 inline local_error read_or_share(mpi_group const& world, planned_reads& reads,
                                  vector<read_notice> const& notices, options const& options) {
-    auto& [reader, loops, windows] = reads;
-    local_error problem;
+    auto& [reader, loops, windows, earlier] = reads;
+    local_error problem = earlier;
     if (options.between_nodes.has_relays())
-        problem = read_relayed(world, reader, loops, windows, options.reads);
+        keep_first(problem, read_relayed(world, reader, loops, windows, options.reads));
     node_windows shared{{world, {}}, {}, nullptr};
     if (is_worth_sharing(notices, options.reads))
         shared = share_windows(world, reader, loops, windows, options.reads);
@@ -308,13 +311,13 @@ inline local_error read_or_share(mpi_group const& world, planned_reads& reads,
 
 RESHARD_DECL void read_windows(mpi_group const& world, planned_reads& reads,
                                vector<read_notice> const& notices, options const& options) {
-    local_error problem;
+    local_error problem = reads.problem;
     if (world.size() == 1)
-        problem = attempt([&] { run(reads.reader, reads.loops); });
+        keep_first(problem, attempt([&] { run(reads.reader, reads.loops); }));
     else if (auto const files = united(reads.reader.source()))
-        problem = read_united(world, *files, reads.reader, reads.loops, reads.windows);
+        keep_first(problem, read_united(world, *files, reads.reader, reads.loops, reads.windows));
     else
-        problem = read_or_share(world, reads, notices, options);
+        keep_first(problem, read_or_share(world, reads, notices, options));
     keep_first(problem, attempt([&] {
                    if (!problem)
                        reads.reader.check_unchanged();

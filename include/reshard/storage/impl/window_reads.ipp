@@ -109,19 +109,22 @@ RESHARD_DECL void window_reads::run(window_run const& window, byte_run run,
     auto const [first, last] = std::equal_range(
         parts_.begin(), parts_.end(), window_part{window.number, 0, {}},
         [](window_part const& a, window_part const& b) { return a.window < b.window; });
-    for (auto part = first; part != last; ++part) {
-        stored_loop const& stored_loop = loops_[part->number];
-        affine_copy loop = part->loop;
-        loop.source_offset -=
-            static_cast<index_t>(run.begin) * 8 / bits(stored_loop.conversion.source);
-        element_conversion conversion = stored_loop.conversion;
-        conversion.first =
-            reinterpret_cast<std::uintptr_t>(bytes) - static_cast<std::uintptr_t>(run.begin);
-        detail::run(prepare(loop, conversion, how_), bytes, stored_loop.target);
-    }
-    for (auto part = first; part != last; ++part)
-        if (device* const device = loops_[part->number].conversion.devices.target)
-            device->wait(); // the next window takes the place of `bytes`
+    vector<device*> used; // the next window takes the place of `bytes`
+    run_and_wait(used, [&] {
+        for (auto part = first; part != last; ++part) {
+            stored_loop const& stored_loop = loops_[part->number];
+            affine_copy loop = part->loop;
+            loop.source_offset -=
+                static_cast<index_t>(run.begin) * 8 / bits(stored_loop.conversion.source);
+            element_conversion conversion = stored_loop.conversion;
+            conversion.first =
+                reinterpret_cast<std::uintptr_t>(bytes) - static_cast<std::uintptr_t>(run.begin);
+            device* const target = conversion.devices.target;
+            if (target && std::find(used.begin(), used.end(), target) == used.end())
+                used.push_back(target);
+            detail::run(prepare(loop, conversion, how_), bytes, stored_loop.target);
+        }
+    });
 }
 
 RESHARD_DECL vector<window_run> windows_without(window_reads const& reads,

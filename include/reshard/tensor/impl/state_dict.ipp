@@ -110,7 +110,8 @@ RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view 
 RESHARD_DECL void refuse_device(device_use const& shard) {
     fail(errc::unsupported, "'", shard.key, "': ", counted(shard.elements, "element"),
          " in the memory of ", shard.memory,
-         "; set options.devices to reach it (see doc/devices.md), or copy them to the host");
+         "; give the call its device (options.devices, see doc/devices.md), or copy them to the "
+         "host");
 }
 
 RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view const& elements) {
