@@ -104,10 +104,10 @@ BOOST_AUTO_TEST_CASE(memory_that_a_kernel_may_use_is_the_devices) {
     BOOST_TEST((view(shared).memory == memory_space::cuda));
     const_state_dict have;
     have.add(replicated("w", data_type::f32, {2}), stand_in_view<float, 1, device_space>({2}));
-    BOOST_CHECK_EXCEPTION(
-        have.check(), error,
-        says(errc::unsupported, "'w': 2 elements in the memory of cuda:0; give the call its device "
-                                "(options.devices, see doc/devices.md), or copy them to the host"));
+    BOOST_CHECK_EXCEPTION(have.check(), error,
+                          says(errc::unsupported,
+                               "'w': 2 elements in the memory of cuda:0; give the call its device "
+                               "(options.devices, see doc/devices.md), or copy them to the host"));
 }
 
 BOOST_AUTO_TEST_CASE(a_view_is_a_target) {
