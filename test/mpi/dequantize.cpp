@@ -6,6 +6,7 @@
 #include <reshard/mpi/shared_arena.hpp>
 
 #include "support/agreed_error.hpp"
+#include "support/device_memory.hpp"
 #include "support/quantised.hpp"
 #include "support/trials.hpp"
 
@@ -47,6 +48,28 @@ BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_in_any_layout) 
         state_dict want;
         result.add_to(want);
         redistribute(world, state_of({&weights, &scales, &number}), want, {.program = call.made()});
+        BOOST_TEST(wrong_in(result, call.wanted) == 0u, "seed " << seed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(numbers_and_scales_may_be_on_devices) {
+    for (std::uint32_t seed = 0; seed < test::trials(40, 6); ++seed) {
+        call_of_seed const call(seed);
+        held_shard const weights = shard("w", call.weights, call.source),
+                         scales = shard("s", call.scales, call.of_scales),
+                         number = shard("n", call.number, call.of_scales);
+        full_matrix none = call.wanted;
+        none.elements.assign(none.elements.size(), 0);
+        held_shard result = shard("w", none, call.target);
+        state_dict want;
+        result.add_to(want);
+        testing::fake_device fake(std::size_t{1} << 20);
+        device_memory<const_tensor_view> const have(state_of({&weights, &scales, &number}), {&fake},
+                                                    seed % 2 == 1, seed % 3);
+        device_memory<tensor_view> const to(want, {&fake}, false, 0);
+        redistribute(world, have.shards(), to.shards(),
+                     {.program = call.made(), .devices = listed({&fake})});
+        to.fetch();
         BOOST_TEST(wrong_in(result, call.wanted) == 0u, "seed " << seed);
     }
 }

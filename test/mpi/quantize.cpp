@@ -4,6 +4,7 @@
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
+#include "support/device_memory.hpp"
 #include "support/quantised.hpp"
 #include "support/trials.hpp"
 
@@ -46,6 +47,30 @@ BOOST_AUTO_TEST_CASE(every_cut_of_the_numbers_and_scales_is_that_of_the_whole_te
             results.back().add_to(want);
         }
         redistribute(world, state_of(held), want, {.program = call.made()});
+        for (std::size_t which = 0; which < results.size(); ++which)
+            BOOST_TEST(wrong_in(results[which], call.wanted[which]) == 0u,
+                       call.scheme << " which " << which << " seed " << seed);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(values_numbers_and_scales_may_be_on_devices) {
+    for (std::uint32_t seed = 0; seed < test::trials(30, 4); ++seed) {
+        quantize_of_seed const call(seed);
+        auto const held = shards_of(call, world.rank(), world.size());
+        std::vector<held_shard> results;
+        results.reserve(call.wanted.size());
+        state_dict want;
+        for (std::size_t which = 0; which < call.wanted.size(); ++which) {
+            results.push_back(
+                shard(call.key(which), zeros_like(call.wanted[which]), call.targets[which]));
+            results.back().add_to(want);
+        }
+        testing::fake_device fake(std::size_t{1} << 20);
+        device_memory<const_tensor_view> const have(state_of(held), {&fake}, seed % 2 == 1, 0);
+        device_memory<tensor_view> const to(want, {&fake}, seed % 3 == 1, 0);
+        redistribute(world, have.shards(), to.shards(),
+                     {.program = call.made(), .devices = listed({&fake})});
+        to.fetch();
         for (std::size_t which = 0; which < results.size(); ++which)
             BOOST_TEST(wrong_in(results[which], call.wanted[which]) == 0u,
                        call.scheme << " which " << which << " seed " << seed);

@@ -3,6 +3,7 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/bind/program.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/save_async.hpp>
@@ -11,6 +12,7 @@
 #include "shared_directory.hpp"
 #include "support/agreed_error.hpp"
 #include "support/device_memory.hpp"
+#include "support/ranks_per_node.hpp"
 
 #include <memory>
 #include <stdexcept>
@@ -111,6 +113,18 @@ BOOST_AUTO_TEST_CASE(tensors_are_loaded_to_devices) {
                     want.memory.fetch();
                     BOOST_TEST(tensors.wrong() == "");
                 }
+}
+
+BOOST_AUTO_TEST_CASE(relayed_windows_reach_devices) {
+    ranks_per_node_variable const per_node("1");
+    shared_directory const directory;
+    save(world(), held({whole_of("w", data_type::f32, {300, 5})}).tensors(), directory / "saved");
+    held tensors({whole_of("w", data_type::f32, {300, 5})});
+    moved<tensor_view> want(tensors.cleared(), false);
+    load(world(), open_checkpoint(world(), directory / "saved"), want.tensors(),
+         {.between_nodes = relays(), .devices = want.devices(), .reads = file_reads::once});
+    want.memory.fetch();
+    BOOST_TEST(tensors.wrong() == "");
 }
 
 BOOST_AUTO_TEST_CASE(programs_save_and_load_tensors_on_devices) {

@@ -182,6 +182,28 @@ BOOST_AUTO_TEST_CASE(many_boxes_are_one_launch) {
             BOOST_ERROR("element " << i);
 }
 
+BOOST_AUTO_TEST_CASE(boxes_of_more_than_32_bits_are_found_by_64_bits) {
+    // Only positions are computed: no memory is touched.
+    index_t const width = (index_t{1} << 32) + 5;
+    void* const memory = reinterpret_cast<void*>(std::uintptr_t{4096});
+    device_copy const work{{{3, width}, 0, {width + 1, 1}, 0, {width, 1}},
+                           {data_type::f32},
+                           memory,
+                           memory,
+                           true,
+                           true};
+    batch_box const large = *box_of(work, 0);
+    BOOST_TEST(large.units == 3 * width);
+    auto const expected = [&](index_t row, index_t column) {
+        unit_place const at = place_of(large.box, large.box.ndim, row * width + column);
+        BOOST_TEST(at.source == 4 * (row * (width + 1) + column));
+        BOOST_TEST(at.target == 4 * (row * width + column));
+    };
+    expected(0, 5);
+    expected(1, 0);
+    expected(2, width - 1);
+}
+
 BOOST_AUTO_TEST_CASE(rows_are_copied_in_the_widest_words) {
     alignas(16) unsigned char source[4096] = {}, target[4096] = {};
     auto const word_of = [&](index_t shift, index_t row, index_t pitch) {

@@ -366,6 +366,21 @@ BOOST_AUTO_TEST_CASE(flat_shards_and_elements_of_half_a_byte_are_no_run) {
     }
 }
 
+// Shards on a device may be separate allocations, which no copy of bytes may cross.
+BOOST_AUTO_TEST_CASE(shards_on_a_device_are_no_run_and_are_not_joined) {
+    std::vector<float> elements(64);
+    for (memory_space const memory : {memory_space(), memory_space(memory_space::cuda)}) {
+        state_dict shards;
+        for (index_t i = 0; i < 4; ++i)
+            shards.add(
+                shard_descriptor{"w", data_type::f32, {16, 2}, {{4 * i, 0}, {4, 2}}},
+                tensor_view{elements.data() + 8 * i, data_type::f32, {4, 2}, {2, 1}, memory});
+        bool const is_host = memory.is_host();
+        BOOST_TEST(shards.shards().firsts().size() == (is_host ? 1u : 4u));
+        BOOST_TEST(shards.joined().size() == (is_host ? 1u : 4u));
+    }
+}
+
 // A step adds a shard without `check`, so what it would refuse must not continue a run.
 BOOST_FIXTURE_TEST_CASE(a_bad_shard_after_a_run_is_refused, runs_fixture) {
     auto const block = [&](index_t column, index_t width) {
