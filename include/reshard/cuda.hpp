@@ -24,7 +24,7 @@ namespace reshard {
 ///
 /// \param number of the GPU, as `cudaSetDevice` takes it
 /// \param stream a `cudaStream_t` of that GPU; null: the default stream
-/// \throws error with errc::unsupported if there is no such GPU, naming CUDA's error
+/// \throws error with errc::unsupported for a GPU that the machine lacks
 RESHARD_DECL std::shared_ptr<device> cuda(int number = 0, CUstream_st* stream = nullptr);
 
 } // namespace reshard

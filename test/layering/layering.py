@@ -21,7 +21,7 @@ ROOMS = {
     "tensor": ["core", "layout"],
     "copy": ["core"],
     "device": ["core", "tensor", "copy"],
-    "cuda": ["core", "tensor", "copy", "device", "reshard/cuda.hpp"],
+    "cuda": ["core", "device", "reshard/cuda.hpp"],
     "os": ["core"],
     "group": ["core", "layout"],
     "expr": ["core", "group", "layout", "copy"],

@@ -19,6 +19,9 @@ namespace reshard {
 
 /// A copy that a device makes. At least one end is in the device's memory; the other end is there
 /// too, or in host memory.
+///
+/// A device uses the `extent`, the offsets and the strides of the loop, `source` and `chain` of the
+/// conversion, or passes both to `copy_elements`. These members are as stable as public names.
 struct device_copy {
     detail::affine_copy loop; ///< in elements, from `source` and `target`; its axes are fused
     detail::element_conversion conversion;

@@ -59,8 +59,7 @@ inline index_vector outer(index_vector const& strides) {
 }
 
 /// Makes a box of a copy. Returns std::nullopt if kernels do not support the copy: elements below 8
-/// bits, casts of complex numbers, scales, and elements at addresses that are no multiples of their
-/// sizes.
+/// bits, casts of complex numbers, scales, and elements whose addresses are not aligned.
 ///
 /// \param program the number of the conversion; only if the copy converts
 /// \pre   the loop is fused and has elements
