@@ -27,9 +27,9 @@ namespace reshard::testing {
 struct device_case {
     std::function<void*(std::size_t bytes)> allocate;
     std::function<void(void* memory)> deallocate;
-    /// Copy bytes between host memory and the device. They return when the bytes have arrived.
-    std::function<void(void* memory, void const* host, std::size_t bytes)> write;
+    /// Copy bytes between the device and host memory. They return when the bytes have arrived.
     std::function<void(void* host, void const* memory, std::size_t bytes)> read;
+    std::function<void(void* memory, void const* host, std::size_t bytes)> write;
     /// The targets of casts from every type, and the sources of casts to every type.
     vector<data_type> cast_to = {data_type::bf16,   data_type::f16,     data_type::f32,
                                  data_type::f64,    data_type::f8_e4m3, data_type::i32,
@@ -189,6 +189,8 @@ namespace reshard::testing {
 inline void check_device(device& checked, device_case const& functions) {
     if (checked.space().is_host())
         fail(errc::usage, "check_device: space() is the host's memory");
+    if (!functions.allocate || !functions.deallocate || !functions.read || !functions.write)
+        fail(errc::usage, "check_device: give functions that allocate, deallocate, read and write");
     vector<detail::checked_copy> cases;
     for (data_type const dtype : {data_type::f4, data_type::f6_e2m3, data_type::u8, data_type::bf16,
                                   data_type::f32, data_type::c64, data_type::c128})
@@ -207,10 +209,10 @@ inline void check_device(device& checked, device_case const& functions) {
                         {"transposed elements are cast", {{9, 10}, 0, {1, 9}, 0, {10, 1}}, cast});
                 }
         }
-    detail::check_copies_together(checked, functions);
     for (detail::checked_copy const& each : cases)
         for (int const way : {1, 2, 3})
             detail::check_copy(checked, functions, each, (way & 1) != 0, (way & 2) != 0);
+    detail::check_copies_together(checked, functions);
 }
 
 } // namespace reshard::testing

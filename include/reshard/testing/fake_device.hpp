@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 /// \file
@@ -74,8 +75,11 @@ public:
         return seen_ + begin;
     }
 
+    /// \throws error with errc::usage for an address that `allocate` did not return, or that was
+    ///         freed
     void deallocate(void* memory) {
-        allocations_.erase(offset_of(memory));
+        if (allocations_.erase(offset_of(memory)) == 0)
+            fail(errc::usage, "fake device ", number_, ": no allocation begins at this address");
         if (allocations_.empty())
             used_ = 0;
     }
@@ -122,8 +126,6 @@ public:
     std::size_t pending() const { return pending_.size(); }
 
 private:
-    using byte_range = std::pair<std::size_t, std::size_t>;
-
     std::byte* map(int file, int access) const {
         void* const memory = ::mmap(nullptr, capacity_, access, MAP_SHARED, file, 0);
         if (memory == MAP_FAILED)
@@ -148,11 +150,15 @@ private:
     }
 
     void check_allocated(std::size_t begin, std::size_t bytes) const {
+        if (begin >= capacity_)
+            fail(errc::usage, "fake device ", number_,
+                 ": an end on the device has an address that is not in its memory; does the tensor "
+                 "name the right device?");
         auto const next = allocations_.upper_bound(begin);
         if (next == allocations_.begin() ||
             begin + bytes > std::prev(next)->first + std::prev(next)->second)
             fail(errc::usage, "fake device ", number_, ": bytes ", begin, " to ", begin + bytes,
-                 " are not in one allocation");
+                 " are not in one allocation: they were freed, or exceed it");
     }
 
     /// The bytes between the first and the last element of an end, from `memory` on.
@@ -171,27 +177,30 @@ private:
             check_allocated(offset_of(memory) + static_cast<std::size_t>(first),
                             static_cast<std::size_t>(end - first));
         else if (has(static_cast<std::byte const*>(memory) + first))
-            fail(errc::usage, "fake device ", number_, ": a host end is in its memory");
+            fail(errc::usage, "fake device ", number_,
+                 ": a host end is in its memory; does the tensor name its device?");
     }
+
+    /// By byte: the number of the copy that writes it.
+    using byte_writers = std::unordered_map<std::size_t, std::size_t>;
 
     /// Refuses copies that depend on their order. Compares byte by byte.
-    void check_apart(vector<device_copy> const& copies) {
+    void check_apart(vector<device_copy> const& copies) const {
         if (copies.size() < 2)
             return;
-        marks_.assign(capacity_, 0);
+        byte_writers writers;
         for (bool const reads : {false, true})
             for (std::size_t number = 0; number < copies.size(); ++number)
-                mark(copies[number], reads, static_cast<std::uint32_t>(number + 1));
+                compare(copies[number], reads, number, writers);
     }
 
-    /// Marks the bytes that a copy writes, or finds marks of other copies among those it reads.
-    void mark(device_copy const& work, bool reads, std::uint32_t number) {
-        if (!(reads ? work.reads_device : work.writes_device))
-            return;
+    /// Notes the bytes that a copy writes, or compares those that it reads.
+    void compare(device_copy const& work, bool reads, std::size_t number,
+                 byte_writers& writers) const {
         auto const& strides = reads ? work.loop.source_strides : work.loop.target_strides;
         index_t const width = bits(reads ? work.conversion.source : work.conversion.target());
-        if (width < 8)
-            return; // elements share bytes
+        if (!(reads ? work.reads_device : work.writes_device) || width < 8)
+            return; // elements below 8 bits share bytes
         std::size_t const base = offset_of(reads ? work.source : work.target);
         index_t const offset = reads ? work.loop.source_offset : work.loop.target_offset;
         for (index_t i = 0; i < element_count(work.loop); ++i) {
@@ -200,12 +209,11 @@ private:
                               reshard::detail::unravel_index(i, work.loop.extent), strides)) *
                 width / 8;
             std::size_t const byte = base + static_cast<std::size_t>(at);
-            if (marks_[byte] != 0 && marks_[byte] != number)
+            auto const writer = reads ? writers.find(byte) : writers.emplace(byte, number).first;
+            if (writer != writers.end() && writer->second != number)
                 fail(errc::usage, "fake device ", number_, ": byte ", byte,
                      reads ? " is read and written" : " is written twice",
                      " by copies without a wait between them");
-            if (!reads)
-                marks_[byte] = number;
         }
     }
 
@@ -240,7 +248,6 @@ private:
     std::byte* own_ = nullptr;
     std::map<std::size_t, std::size_t> allocations_; ///< by offset, the number of bytes
     vector<device_copy> pending_;
-    vector<std::uint32_t> marks_; ///< by byte: the number of the copy that writes it, or 0
     bool started_ = false;
     std::uint64_t state_ = 1;
 };

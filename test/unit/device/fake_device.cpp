@@ -146,9 +146,9 @@ BOOST_AUTO_TEST_CASE(freed_memory_is_refused_even_if_it_is_freed_after_the_copy_
     device.deallocate(freed);
     BOOST_CHECK_EXCEPTION(device.wait(), error,
                           test::mentions(errc::usage, "not in one allocation"));
-    BOOST_CHECK_EXCEPTION(
-        device.copy(floats(freed, kept, 4)), error,
-        test::says(errc::usage, "fake device 0: bytes 64 to 80 are not in one allocation"));
+    BOOST_CHECK_EXCEPTION(device.copy(floats(freed, kept, 4)), error,
+                          test::says(errc::usage, "fake device 0: bytes 64 to 80 are not in one "
+                                                  "allocation: they were freed, or exceed it"));
 }
 
 BOOST_AUTO_TEST_CASE(elements_after_the_end_of_an_allocation_are_refused) {
@@ -169,12 +169,34 @@ BOOST_AUTO_TEST_CASE(elements_before_an_allocation_are_refused) {
                           test::mentions(errc::usage, "not in one allocation"));
 }
 
+BOOST_AUTO_TEST_CASE(elements_before_the_first_allocation_are_refused) {
+    fake_device device(capacity);
+    auto* const memory = static_cast<std::byte*>(device.allocate(64));
+    void* const target = device.allocate(64);
+    BOOST_CHECK_EXCEPTION(device.copy(floats(memory - 8, target, 4)), error,
+                          test::mentions(errc::usage, "is not in its memory"));
+    float values[4] = {};
+    BOOST_CHECK_EXCEPTION(device.read(values, memory - 8, 16), error,
+                          test::mentions(errc::usage, "is not in its memory"));
+}
+
+BOOST_AUTO_TEST_CASE(memory_is_freed_once_and_by_its_address) {
+    fake_device device(capacity);
+    auto* const memory = static_cast<std::byte*>(device.allocate(64));
+    auto const refused =
+        test::says(errc::usage, "fake device 0: no allocation begins at this address");
+    BOOST_CHECK_EXCEPTION(device.deallocate(memory + 1), error, refused);
+    device.deallocate(memory);
+    BOOST_CHECK_EXCEPTION(device.deallocate(memory), error, refused);
+}
+
 BOOST_AUTO_TEST_CASE(memory_of_another_device_is_refused) {
     fake_device device(capacity, 0), other(capacity, 1);
     void* const memory = device.allocate(64);
     void* const elsewhere = other.allocate(64);
-    BOOST_CHECK_EXCEPTION(device.copy(floats(elsewhere, memory, 4)), error,
-                          test::mentions(errc::usage, "fake device 0: bytes"));
+    BOOST_CHECK_EXCEPTION(
+        device.copy(floats(elsewhere, memory, 4)), error,
+        test::mentions(errc::usage, "is not in its memory; does the tensor name"));
 }
 
 BOOST_AUTO_TEST_CASE(host_memory_given_as_device_memory_is_refused) {
@@ -182,16 +204,17 @@ BOOST_AUTO_TEST_CASE(host_memory_given_as_device_memory_is_refused) {
     void* const memory = device.allocate(64);
     float const values[4] = {};
     BOOST_CHECK_EXCEPTION(device.copy(floats(values, memory, 4)), error,
-                          test::mentions(errc::usage, "not in one allocation"));
+                          test::mentions(errc::usage, "is not in its memory"));
 }
 
 BOOST_AUTO_TEST_CASE(device_memory_given_as_host_memory_is_refused) {
     fake_device device(capacity);
     void* const memory = device.allocate(64);
     void* const next = device.allocate(64);
-    BOOST_CHECK_EXCEPTION(device.copy(floats_from_host(static_cast<float*>(memory), next, 4)),
-                          error,
-                          test::says(errc::usage, "fake device 0: a host end is in its memory"));
+    BOOST_CHECK_EXCEPTION(
+        device.copy(floats_from_host(static_cast<float*>(memory), next, 4)), error,
+        test::says(errc::usage, "fake device 0: a host end is in its memory; does the tensor "
+                                "name its device?"));
 }
 
 BOOST_AUTO_TEST_CASE(more_bytes_than_it_has_are_refused) {

@@ -5,6 +5,7 @@
 #include <reshard/testing/check_device.hpp>
 
 #include "support.hpp"
+#include "support/says.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -22,8 +23,8 @@ testing::device_case functions_of(fake_device& memory) {
     return {
         [&](std::size_t bytes) { return memory.allocate(bytes); },
         [&](void* bytes) { memory.deallocate(bytes); },
-        [&](void* to, void const* host, std::size_t bytes) { memory.write(to, host, bytes); },
-        [&](void* host, void const* from, std::size_t bytes) { memory.read(host, from, bytes); }};
+        [&](void* host, void const* from, std::size_t bytes) { memory.read(host, from, bytes); },
+        [&](void* to, void const* host, std::size_t bytes) { memory.write(to, host, bytes); }};
 }
 
 } // namespace
@@ -48,6 +49,13 @@ BOOST_AUTO_TEST_CASE(a_fake_device_is_a_device) {
         fake_device memory(std::size_t{1} << 24, 0, order);
         testing::check_device(memory, functions_of(memory));
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_check_without_functions_is_refused) {
+    fake_device memory(std::size_t{1} << 20);
+    BOOST_CHECK_EXCEPTION(testing::check_device(memory, {}), error,
+                          test::says(errc::usage, "check_device: give functions that allocate, "
+                                                  "deallocate, read and write"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
