@@ -30,6 +30,23 @@ struct dequantize_fixture {
     held_shard shard(std::string key, full_matrix const& from, cut_type cut) const {
         return {std::move(key), from, cut, world.rank(), world.size()};
     }
+
+    /// Compares the calls of many seeds, which `move(seed, have, want, program)` makes.
+    void compare_products(std::uint32_t seeds, auto const& move) const {
+        for (std::uint32_t seed = 0; seed < seeds; ++seed) {
+            call_of_seed const call(seed);
+            held_shard const weights = shard("w", call.weights, call.source),
+                             scales = shard("s", call.scales, call.of_scales),
+                             number = shard("n", call.number, call.of_scales);
+            full_matrix none = call.wanted;
+            none.elements.assign(none.elements.size(), 0);
+            held_shard result = shard("w", none, call.target);
+            state_dict want;
+            result.add_to(want);
+            move(seed, state_of({&weights, &scales, &number}), want, call.made());
+            BOOST_TEST(wrong_in(result, call.wanted) == 0u, "seed " << seed);
+        }
+    }
 };
 
 } // namespace
@@ -37,41 +54,17 @@ struct dequantize_fixture {
 BOOST_FIXTURE_TEST_SUITE(mpi_dequantize, dequantize_fixture)
 
 BOOST_AUTO_TEST_CASE(every_element_is_the_product_with_its_scale_in_any_layout) {
-    for (std::uint32_t seed = 0; seed < test::trials(150, 20); ++seed) {
-        call_of_seed const call(seed);
-        held_shard const weights = shard("w", call.weights, call.source),
-                         scales = shard("s", call.scales, call.of_scales),
-                         number = shard("n", call.number, call.of_scales);
-        full_matrix none = call.wanted;
-        none.elements.assign(none.elements.size(), 0);
-        held_shard result = shard("w", none, call.target);
-        state_dict want;
-        result.add_to(want);
-        redistribute(world, state_of({&weights, &scales, &number}), want, {.program = call.made()});
-        BOOST_TEST(wrong_in(result, call.wanted) == 0u, "seed " << seed);
-    }
+    compare_products(
+        test::trials(150, 20),
+        [&](std::uint32_t, const_state_dict const& have, state_dict const& want,
+            any_program const& program) { redistribute(world, have, want, {.program = program}); });
 }
 
 BOOST_AUTO_TEST_CASE(numbers_and_scales_may_be_on_devices) {
-    for (std::uint32_t seed = 0; seed < test::trials(40, 6); ++seed) {
-        call_of_seed const call(seed);
-        held_shard const weights = shard("w", call.weights, call.source),
-                         scales = shard("s", call.scales, call.of_scales),
-                         number = shard("n", call.number, call.of_scales);
-        full_matrix none = call.wanted;
-        none.elements.assign(none.elements.size(), 0);
-        held_shard result = shard("w", none, call.target);
-        state_dict want;
-        result.add_to(want);
-        testing::fake_device fake(std::size_t{1} << 20);
-        device_memory<const_tensor_view> const have(state_of({&weights, &scales, &number}), {&fake},
-                                                    seed % 2 == 1, seed % 3);
-        device_memory<tensor_view> const to(want, {&fake}, false, 0);
-        redistribute(world, have.shards(), to.shards(),
-                     {.program = call.made(), .devices = listed({&fake})});
-        to.fetch();
-        BOOST_TEST(wrong_in(result, call.wanted) == 0u, "seed " << seed);
-    }
+    compare_products(test::trials(40, 6), [&](std::uint32_t seed, const_state_dict const& have,
+                                              state_dict const& want, any_program const& program) {
+        redistribute_on_device(world, have, want, program, {seed % 2 == 1, false, seed % 3});
+    });
 }
 
 BOOST_AUTO_TEST_CASE(each_run_of_a_job_uses_the_scales_of_that_time) {

@@ -28,6 +28,26 @@ struct quantize_fixture {
     held_shard shard(std::string key, full_matrix const& from, cut_type cut) const {
         return {std::move(key), from, cut, world.rank(), world.size()};
     }
+
+    /// Compares the calls of many seeds, which `move(seed, have, want, program)` makes.
+    void compare_cuts(std::uint32_t seeds, auto const& move) const {
+        for (std::uint32_t seed = 0; seed < seeds; ++seed) {
+            quantize_of_seed const call(seed);
+            auto const held = shards_of(call, world.rank(), world.size());
+            std::vector<held_shard> results;
+            results.reserve(call.wanted.size());
+            state_dict want;
+            for (std::size_t which = 0; which < call.wanted.size(); ++which) {
+                results.push_back(
+                    shard(call.key(which), zeros_like(call.wanted[which]), call.targets[which]));
+                results.back().add_to(want);
+            }
+            move(seed, state_of(held), want, call.made());
+            for (std::size_t which = 0; which < results.size(); ++which)
+                BOOST_TEST(wrong_in(results[which], call.wanted[which]) == 0u,
+                           call.scheme << " which " << which << " seed " << seed);
+        }
+    }
 };
 
 } // namespace
@@ -35,46 +55,17 @@ struct quantize_fixture {
 BOOST_FIXTURE_TEST_SUITE(mpi_quantize, quantize_fixture)
 
 BOOST_AUTO_TEST_CASE(every_cut_of_the_numbers_and_scales_is_that_of_the_whole_tensor) {
-    for (std::uint32_t seed = 0; seed < test::trials(120, 12); ++seed) {
-        quantize_of_seed const call(seed);
-        auto const held = shards_of(call, world.rank(), world.size());
-        std::vector<held_shard> results;
-        results.reserve(call.wanted.size());
-        state_dict want;
-        for (std::size_t which = 0; which < call.wanted.size(); ++which) {
-            results.push_back(
-                shard(call.key(which), zeros_like(call.wanted[which]), call.targets[which]));
-            results.back().add_to(want);
-        }
-        redistribute(world, state_of(held), want, {.program = call.made()});
-        for (std::size_t which = 0; which < results.size(); ++which)
-            BOOST_TEST(wrong_in(results[which], call.wanted[which]) == 0u,
-                       call.scheme << " which " << which << " seed " << seed);
-    }
+    compare_cuts(test::trials(120, 12), [&](std::uint32_t, const_state_dict const& have,
+                                            state_dict const& want, any_program const& program) {
+        redistribute(world, have, want, {.program = program});
+    });
 }
 
 BOOST_AUTO_TEST_CASE(values_numbers_and_scales_may_be_on_devices) {
-    for (std::uint32_t seed = 0; seed < test::trials(30, 4); ++seed) {
-        quantize_of_seed const call(seed);
-        auto const held = shards_of(call, world.rank(), world.size());
-        std::vector<held_shard> results;
-        results.reserve(call.wanted.size());
-        state_dict want;
-        for (std::size_t which = 0; which < call.wanted.size(); ++which) {
-            results.push_back(
-                shard(call.key(which), zeros_like(call.wanted[which]), call.targets[which]));
-            results.back().add_to(want);
-        }
-        testing::fake_device fake(std::size_t{1} << 20);
-        device_memory<const_tensor_view> const have(state_of(held), {&fake}, seed % 2 == 1, 0);
-        device_memory<tensor_view> const to(want, {&fake}, seed % 3 == 1, 0);
-        redistribute(world, have.shards(), to.shards(),
-                     {.program = call.made(), .devices = listed({&fake})});
-        to.fetch();
-        for (std::size_t which = 0; which < results.size(); ++which)
-            BOOST_TEST(wrong_in(results[which], call.wanted[which]) == 0u,
-                       call.scheme << " which " << which << " seed " << seed);
-    }
+    compare_cuts(test::trials(30, 4), [&](std::uint32_t seed, const_state_dict const& have,
+                                          state_dict const& want, any_program const& program) {
+        redistribute_on_device(world, have, want, program, {seed % 2 == 1, seed % 3 == 1, 0});
+    });
 }
 
 BOOST_AUTO_TEST_CASE(each_run_of_a_job_quantizes_the_values_of_that_time) {

@@ -3,6 +3,7 @@
 #ifndef RESHARD_TEST_SUPPORT_DEVICE_MEMORY_HPP
 #define RESHARD_TEST_SUPPORT_DEVICE_MEMORY_HPP
 
+#include <reshard/bind/options.hpp>
 #include <reshard/tensor/state_dict.hpp>
 #include <reshard/tensor/view.hpp>
 #include <reshard/testing/fake_device.hpp>
@@ -107,6 +108,24 @@ inline device_list listed(std::vector<testing::fake_device*> const& devices) {
     for (testing::fake_device* const device : devices)
         list.push_back(std::shared_ptr<reshard::device>(std::shared_ptr<void>(), device));
     return list;
+}
+
+/// Which arrays of a call are on its device, as `device_memory` takes it.
+struct device_mix {
+    bool mixes_sources = false;
+    bool mixes_targets = false;
+    std::size_t first = 0;
+};
+
+/// Redistributes tensors of the host by way of a fake device.
+void redistribute_on_device(auto const& world, const_state_dict const& have, state_dict const& want,
+                            any_program const& program, device_mix const& mix) {
+    testing::fake_device fake(std::size_t{1} << 20);
+    device_memory<const_tensor_view> const sources(have, {&fake}, mix.mixes_sources, mix.first);
+    device_memory<tensor_view> const targets(want, {&fake}, mix.mixes_targets, 0);
+    redistribute(world, sources.shards(), targets.shards(),
+                 {.program = program, .devices = listed({&fake})});
+    targets.fetch();
 }
 
 } // namespace reshard::test
