@@ -16,6 +16,13 @@ struct CUstream_st;
 
 namespace reshard {
 
+/// Where messages between ranks are packed.
+enum class cuda_messages {
+    chosen, ///< on the GPU if MPI says that it reads and writes CUDA's memory, else in host memory
+    on_gpu, ///< for an MPI that does so without saying it; another MPI crashes
+    in_pinned, ///< in pinned host memory
+};
+
 /// The memory of a GPU, for `options::devices`.
 ///
 /// Copies run on `stream`, so they follow the work that the caller has put there. A call returns
@@ -25,7 +32,8 @@ namespace reshard {
 /// \param number of the GPU, as `cudaSetDevice` takes it
 /// \param stream a `cudaStream_t` of that GPU; null: the default stream
 /// \throws error with errc::unsupported for a GPU that the machine lacks
-RESHARD_DECL std::shared_ptr<device> cuda(int number = 0, CUstream_st* stream = nullptr);
+RESHARD_DECL std::shared_ptr<device> cuda(int number = 0, CUstream_st* stream = nullptr,
+                                          cuda_messages messages = cuda_messages::chosen);
 
 } // namespace reshard
 

@@ -69,6 +69,12 @@ public:
     state_dict want() { return want_ ? want_->shards() : target_.shards(); }
     device_list devices() const { return test::listed(used_); }
 
+    /// Whether messages are packed in the memory of devices.
+    void let_mpi_read_devices(bool known) {
+        for (testing::fake_device& fake : devices_)
+            fake.is_known_to_mpi(known);
+    }
+
     bool was_used() const { return devices_[0].was_used() || devices_[1].was_used(); }
 
     std::optional<std::string> difference() const {
@@ -126,6 +132,7 @@ BOOST_AUTO_TEST_CASE(programs_on_devices_do_what_the_oracle_does) {
             per_node.emplace("2");
         constexpr node_exchange ways[] = {node_exchange::chosen, node_exchange::rings,
                                           node_exchange::messages};
+        experiment.let_mpi_read_devices(seed % 2 == 0);
         options const options{.program = program,
                               .between_nodes = seed % 4 == 0 ? balanced_senders() : node_traffic{},
                               .on_node = ways[seed / 3 % 3],
@@ -140,6 +147,7 @@ BOOST_AUTO_TEST_CASE(relayed_programs_on_devices_do_what_the_oracle_does) {
     boost::mpi::communicator const world;
     compare(11, [&](std::uint64_t seed, device_experiment& experiment, mapping const& program) {
         test::ranks_per_node_variable const per_node(seed % 2 == 0 ? "1" : "2");
+        experiment.let_mpi_read_devices(seed % 3 != 0);
         redistribute(
             world, experiment.have(), experiment.want(),
             {.program = program, .between_nodes = relays(), .devices = experiment.devices()});

@@ -7,6 +7,7 @@
 #include <reshard/typed.hpp>
 
 #include "support/agreed_error.hpp"
+#include "support/device_memory.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -186,6 +187,14 @@ void check_as_untyped(mpi_group const& ranks, any_program const& program = {}) {
     BOOST_TEST(want.is_untouched());
     run(ready);
     BOOST_TEST((want == expected));
+    testing::fake_device fake(std::size_t{1} << 20);
+    rank_memory on_device(typename Plan::target_layout{}, ranks.rank());
+    test::device_memory<const_tensor_view> const from(const_state_dict(have.views()), {&fake},
+                                                      ranks.rank() % 2 != 0, 0);
+    test::device_memory<tensor_view> const to(on_device.views(), {&fake}, false, 0);
+    redistribute<Plan>(ranks, from.shards(), to.shards(), test::listed({&fake}));
+    to.fetch();
+    BOOST_TEST((on_device == expected));
     redistribute(ranks, {have.views(), typename Plan::source_layout{}},
                  {by_layouts.views(), typename Plan::target_layout{}}, {.program = program});
     BOOST_TEST((by_layouts == expected));

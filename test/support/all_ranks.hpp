@@ -13,6 +13,10 @@
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
+#include "support/device_memory.hpp"
+
+#include <cstdlib>
+#include <list>
 #include <optional>
 #include <span>
 #include <utility>
@@ -52,14 +56,49 @@ inline void redistribute_ranks(std::span<const_state_dict const> source,
         sources.add(source[rank], have, rank);
     for (holder_t rank = 0; rank < target.size(); ++rank)
         targets.add(target[rank], want, rank);
-    check_memory(source, target);
-    for (transfer const& t : plan.transfers)
-        run_locally({plan, problem, sources, targets, &detail::all_conversions()}, t);
+    check_memory(source, target, options.devices);
+    bound_plan const bound{plan,    problem,         sources, targets, &detail::all_conversions(),
+                           nullptr, &options.devices};
+    run_and_wait(options.devices, [&] {
+        for (transfer const& t : plan.transfers)
+            run_locally(bound, t);
+    });
 }
+
+/// Whether the laws are tested with tensors on a fake device.
+inline bool is_on_device() { return std::getenv("RESHARD_TEST_DEVICE") != nullptr; }
+
+/// The same tensors on a fake device; every second array stays in host memory.
+template <class View>
+class ranks_on_device {
+public:
+    ranks_on_device(std::span<basic_state_dict<View> const> ranks, testing::fake_device& fake) {
+        for (basic_state_dict<View> const& tensors : ranks) {
+            memory_.emplace_back(tensors, std::vector{&fake}, true, memory_.size() % 2);
+            ranks_.push_back(memory_.back().shards());
+        }
+    }
+
+    std::span<basic_state_dict<View> const> ranks() const { return ranks_; }
+    void fetch() const {
+        for (device_memory<View> const& memory : memory_)
+            memory.fetch();
+    }
+
+private:
+    std::list<device_memory<View>> memory_;
+    std::vector<basic_state_dict<View>> ranks_;
+};
 
 inline void redistribute_ranks(std::span<const_state_dict const> source,
                                std::span<state_dict const> target, mapping const& program) {
-    redistribute_ranks(source, target, {.program = program});
+    if (!is_on_device())
+        return redistribute_ranks(source, target, {.program = program});
+    testing::fake_device fake(std::size_t{1} << 28);
+    ranks_on_device<const_tensor_view> const from(source, fake);
+    ranks_on_device<tensor_view> const to(target, fake);
+    redistribute_ranks(from.ranks(), to.ranks(), {.program = program, .devices = listed({&fake})});
+    to.fetch();
 }
 
 } // namespace reshard::test

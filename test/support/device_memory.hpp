@@ -33,9 +33,10 @@ public:
                 arrays_.push_back({bytes});
         join();
         std::size_t const ways = devices.size() + mixes;
-        for (std::size_t i = 0; i < arrays_.size(); ++i)
+        for (std::size_t i = 0; ways > 0 && i < arrays_.size(); ++i)
             if (std::size_t const way = (i + first) % ways; way < devices.size())
                 put(arrays_[i], *devices[way]);
+        store();
     }
     device_memory(device_memory const&) = delete;
     device_memory& operator=(device_memory const&) = delete;
@@ -61,6 +62,14 @@ public:
             result.add(descriptor, moved);
         }
         return result;
+    }
+
+    /// Copies all bytes from host memory again.
+    void store() const {
+        for (array const& held : arrays_)
+            if (held.device)
+                held.device->write(held.memory, reinterpret_cast<void const*>(held.bytes.begin),
+                                   held.bytes.bytes());
     }
 
     /// Copies all bytes back to host memory.
@@ -94,8 +103,6 @@ private:
     static void put(array& held, testing::fake_device& device) {
         held.device = &device;
         held.memory = device.allocate(held.bytes.bytes());
-        device.write(held.memory, reinterpret_cast<void const*>(held.bytes.begin),
-                     held.bytes.bytes());
     }
 
     basic_state_dict<View> tensors_;

@@ -43,7 +43,7 @@ struct plan_maker {
 ///
 /// \throws the errors of `prepare` of a typed plan
 RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_tensors have,
-                              target_tensors want);
+                              target_tensors want, device_list const& devices);
 
 } // namespace detail
 

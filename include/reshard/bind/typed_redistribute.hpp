@@ -72,7 +72,8 @@ made_plan listed_plan(source_tensors const& have, target_tensors const& want, gr
 /// do not exchange descriptions of their tensors.
 ///
 /// Each rank gives its shards in the typed layouts, in memory of any strides. The group is `solo`,
-/// or an MPI group with `reshard/mpi.hpp`.
+/// or an MPI group with `reshard/mpi.hpp`. `devices` has the devices of this rank's tensors, as
+/// `options::devices`.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank, before any element is written: an error from adding a tensor;
@@ -81,10 +82,11 @@ made_plan listed_plan(source_tensors const& have, target_tensors const& want, gr
 ///         errc::memory_overlap if a target shares memory with another tensor; errc::usage for an
 ///         arena of other ranks, and for a side with a layout
 template <class Plan, class Group>
-job prepare(Group const& world, source_tensors have, target_tensors want) {
+job prepare(Group const& world, source_tensors have, target_tensors want,
+            detail::device_list const& devices = {}) {
     static_assert(sizeof(Plan) > 0); // an error of the plan names the caller here
     return prepare_made(world, detail::plan_maker{&detail::listed_plan<Plan>}, std::move(have),
-                        std::move(want));
+                        std::move(want), devices);
 }
 
 /// Fills the tensors of `want` from the tensors of `have` by the typed plan `Plan`.
@@ -92,9 +94,10 @@ job prepare(Group const& world, source_tensors have, target_tensors want) {
 /// \par Collective every rank of the group, in the same order
 /// \throws the errors of `prepare`
 template <class Plan, class Group>
-void redistribute(Group const& world, source_tensors have, target_tensors want) {
+void redistribute(Group const& world, source_tensors have, target_tensors want,
+                  detail::device_list const& devices = {}) {
     static_assert(sizeof(Plan) > 0);
-    job ready = prepare<Plan>(world, std::move(have), std::move(want));
+    job ready = prepare<Plan>(world, std::move(have), std::move(want), devices);
     run(ready);
 }
 

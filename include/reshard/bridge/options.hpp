@@ -20,7 +20,7 @@
 
 namespace reshard {
 
-/// The options of one side; equal on all ranks of its program, except for `ready`.
+/// The options of one side; equal on all ranks of its program, except for `ready` and the devices.
 struct bridge_options {
     /// How each target tensor is made of source tensors; by default, of the tensor with the same
     /// name. At most one of the two sides gives a program. A source's program makes its mapping
@@ -49,6 +49,8 @@ struct bridge_options {
     /// share /dev/shm can open it. A source that is killed leaves these names, and the next source
     /// at the same path removes them. Without names, a killed source leaves nothing.
     bool named_memory = false;
+    /// The devices of this rank's tensors, as `options::devices`.
+    detail::device_list devices = {};
 };
 
 /// The statistics of a side.

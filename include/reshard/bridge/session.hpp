@@ -68,6 +68,9 @@ public:
               index_t& bytes) const;
 
 private:
+    bool fill_started(wanted_version const& version, decltype(bridge_options::ready) const& ready,
+                      index_t& bytes) const;
+
     /// By buffer, the version in which the source of a transfer last changed; null if the source is
     /// zeros.
     struct stamped_transfer {
@@ -92,6 +95,7 @@ private:
     std::array<shard_views<const_tensor_view>, 2> sources_; ///< by buffer
     vector<shard_views<tensor_view>> targets_;              ///< by set
     vector<stamped_transfer> transfers_;                    ///< in the order of the plan
+    device_list devices_;                                   ///< of the targets
 };
 
 } // namespace reshard::detail

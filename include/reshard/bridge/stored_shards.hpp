@@ -8,6 +8,7 @@
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/vector.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/group/solo.hpp>
@@ -71,8 +72,9 @@ private:
 /// \throws error on every rank: an error from adding a tensor; as `layout_of`; errc::bad_layout for
 ///         a layout of more ranks than the group has
 template <class View>
-layout layout_of_side(any_group const& world, side<View> const& side, std::string_view noun) {
-    local_error const problem = attempt([&] { side.tensors.check(); });
+layout layout_of_side(any_group const& world, side<View> const& side, device_list const& devices,
+                      std::string_view noun) {
+    local_error const problem = attempt([&] { side.tensors.check(spaces_of(devices)); });
     agree_to_run(world, "make the " + std::string(noun) + " of a bridge", 0, problem);
     layout layout = layout_of_ranks(world, side.layout, side.tensors.descriptors(), noun);
     if (layout.holders > static_cast<holder_t>(world.size()))

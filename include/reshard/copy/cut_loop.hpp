@@ -4,6 +4,7 @@
 #define RESHARD_COPY_CUT_LOOP_HPP
 
 #include <reshard/copy/affine_copy.hpp>
+#include <reshard/core/data_type.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -40,6 +41,21 @@ constexpr loop_span span_of(affine_copy const& loop, loop_side side) {
         (reach < 0 ? span.first : span.end) += reach;
     }
     return span;
+}
+
+/// The bytes of the elements on one side of a loop, with the gaps between them.
+struct byte_range {
+    index_t first = 0; ///< of the bytes, from the base address
+    index_t bytes = 0;
+    index_t offset = 0; ///< of the loop's first element, in elements from `first`
+};
+
+/// \pre the loop has elements
+constexpr byte_range byte_range_of(affine_copy const& loop, loop_side side, data_type dtype) {
+    loop_span const span = span_of(loop, side);
+    byte_place const first = byte_place_of(span.first, dtype);
+    index_t const offset = loop.*side.offset - span.first + first.rest;
+    return {first.bytes, byte_count(span.end - span.first + first.rest, dtype), offset};
 }
 
 /// `count` rows of a loop along an axis, from row `first` on.

@@ -29,6 +29,7 @@ namespace reshard::detail {
 ///         - `space()`, its memory
 ///         - `read(host, memory, bytes)` and `write(memory, host, bytes)`, complete at return
 ///         - `host_memory(bytes)`, pinned, as `device::host_memory`
+///         - `message_memory(bytes, mpi_reads_it)`, as `device::message_memory`
 ///         - `can_use(address)`, whether kernels can use that address of host memory
 ///         - `run(batch)`, launches the kernels of a `unit_batch`
 ///         - `wait()`, until all launched kernels are complete
@@ -56,6 +57,10 @@ public:
         return backend_.host_memory(bytes);
     }
 
+    std::shared_ptr<std::byte[]> message_memory(std::size_t bytes, bool mpi_reads_it) override {
+        return backend_.message_memory(bytes, mpi_reads_it);
+    }
+
     void copy(device_copy const& work) override {
         if (element_count(work.loop) == 0)
             return;
@@ -74,12 +79,13 @@ private:
     /// Whether kernels can use the host end of a copy, from its first to its last byte.
     bool can_use_host_end(device_copy const& work) const {
         bool const is_source = !work.reads_device;
-        loop_span const span = span_of(work.loop, is_source ? source_of_loop : target_of_loop);
-        data_type const dtype = is_source ? work.conversion.source : work.conversion.target();
+        byte_range const range =
+            byte_range_of(work.loop, is_source ? source_of_loop : target_of_loop,
+                          is_source ? work.conversion.source : work.conversion.target());
         auto const* const host =
             static_cast<std::byte const*>(is_source ? work.source : work.target);
-        return backend_.can_use(host + byte_place_of(span.first, dtype).bytes) &&
-               backend_.can_use(host + byte_place_of(span.end - 1, dtype).bytes);
+        return backend_.can_use(host + range.first) &&
+               backend_.can_use(host + range.first + range.bytes - 1);
     }
 
     /// Copies between the device and host memory that kernels cannot use.

@@ -56,6 +56,15 @@ public:
     virtual std::shared_ptr<std::byte[]> host_memory(std::size_t bytes) {
         return std::shared_ptr<std::byte[]>(new std::byte[bytes]);
     }
+
+    /// Memory of this device for messages, which MPI reads and writes there; null, as by default,
+    /// if messages are in host memory.
+    ///
+    /// \param mpi_reads_it whether this MPI reads and writes the memory of this device, as it says
+    virtual std::shared_ptr<std::byte[]> message_memory(std::size_t bytes, bool mpi_reads_it) {
+        static_cast<void>(bytes), static_cast<void>(mpi_reads_it);
+        return nullptr;
+    }
 };
 
 } // namespace reshard

@@ -149,10 +149,15 @@ enum class wire_place : std::uint8_t {
 /// Gives chunks and local transfers their addresses.
 class chunk_binder {
 public:
-    /// `stores` says how results are written.
-    chunk_binder(bound_plan const& bound, stores stores, copy_table& copies,
-                 wire_place wire = wire_place::message)
-        : bound_(bound), how_(stores), copies_(copies), wire_(wire) {}
+    /// \param how         how results are written
+    /// \param wire_device the device in whose memory chunks are packed; null for host memory
+    /// \pre   with `wire_device`, all ends of chunks at this process are there, too
+    chunk_binder(bound_plan const& bound, stores how, copy_table& copies,
+                 wire_place wire = wire_place::message, device* wire_device = nullptr)
+        : bound_(bound), how_(how), copies_(copies), wire_(wire), wire_device_(wire_device) {}
+
+    /// The device that has the ends of all chunks at this process; null if none has all of them.
+    device* device_of_ends(vector<lane> const& lanes, bool sent) const;
 
     bound_chunks sends(vector<lane> const& lanes) const { return bind(lanes, true); }
 
@@ -226,6 +231,7 @@ private:
     stores how_;
     copy_table& copies_;
     wire_place wire_;
+    device* wire_device_;
 };
 
 } // namespace reshard::detail

@@ -126,6 +126,20 @@ inline constexpr std::size_t most_staged = 4;
 /// meanwhile.
 inline constexpr std::size_t most_of_trees = 2;
 
+/// The sizes of the packed chunks of a direction, in bytes.
+struct packed_sizes {
+    std::size_t largest = 0;
+    std::size_t sum = 0;
+
+    void add(std::size_t bytes) {
+        largest = std::max(largest, bytes);
+        sum += bytes;
+    }
+
+    /// The memory in which the chunks are packed.
+    std::size_t staging() const { return std::min(sum, most_staged * largest); }
+};
+
 /// The chunks in order, and the chunks under way. All runs share the staging memory.
 struct chunk_window {
     bound_chunks all;
@@ -139,8 +153,10 @@ struct chunk_window {
     bool has_room_for_all = false; ///< each packed chunk has its own memory
     std::size_t used = 0;          ///< bytes of `staging`, if `has_room_for_all`
 
-    /// \param copies of the packets; a device of them provides the memory
-    void open(bound_chunks chunks, copy_table const& copies);
+    /// \param copies of the packets
+    /// \param memory with room for `staging_of` the chunks; null: host memory, which a device of
+    ///               the copies provides if there is one
+    void open(bound_chunks chunks, copy_table const& copies, std::shared_ptr<std::byte[]> memory);
 
     void rewind() {
         next = 0;
@@ -242,6 +258,10 @@ private:
 
     /// Non-temporal stores if the arriving bytes exceed the caches.
     stores stores_for(process_transfers const& transfers) const;
+
+    /// Gives a direction its chunks, and memory in which they are packed: that of a device if MPI
+    /// reads and writes it and all their tensors are there.
+    void open(chunk_window& window, vector<lane> const& lanes, bool sent, stores how);
 
     void move_all();
 

@@ -22,7 +22,7 @@ struct plan_maker;
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `prepare` of a typed plan
 RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, source_tensors have,
-                              target_tensors want);
+                              target_tensors want, device_list const& devices);
 
 } // namespace detail
 

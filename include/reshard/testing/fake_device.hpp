@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
@@ -94,6 +95,22 @@ public:
 
     memory_space space() const override { return {memory_space::device, number_}; }
 
+    /// Lets MPI read and write messages in the memory of this device, as MPI does that knows the
+    /// device.
+    void is_known_to_mpi(bool known) { is_known_to_mpi_ = known; }
+
+    std::shared_ptr<std::byte[]> message_memory(std::size_t bytes, bool) override {
+        if (!is_known_to_mpi_)
+            return nullptr;
+        void* const memory = allocate(bytes);
+        std::size_t const begin = offset_of(memory);
+        messages_[begin] = bytes;
+        return {own_ + begin, [this, memory, begin](std::byte*) {
+                    messages_.erase(begin);
+                    deallocate(memory);
+                }};
+    }
+
     void copy(device_copy const& work) override {
         started_ = true;
         if (element_count(work.loop) == 0)
@@ -133,14 +150,19 @@ private:
         return static_cast<std::byte*>(memory);
     }
 
-    bool has(void const* memory) const {
+    bool is_in(std::byte const* mapping, void const* memory) const {
         auto const at = reinterpret_cast<std::uintptr_t>(memory);
-        auto const begin = reinterpret_cast<std::uintptr_t>(seen_);
+        auto const begin = reinterpret_cast<std::uintptr_t>(mapping);
         return at >= begin && at - begin < capacity_;
     }
 
     std::size_t offset_of(void const* memory) const {
-        return reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(seen_);
+        auto const at = reinterpret_cast<std::uintptr_t>(memory);
+        std::size_t const in_own = at - reinterpret_cast<std::uintptr_t>(own_);
+        auto const next = messages_.upper_bound(in_own);
+        if (next != messages_.begin() && in_own < std::prev(next)->first + std::prev(next)->second)
+            return in_own;
+        return at - reinterpret_cast<std::uintptr_t>(seen_);
     }
 
     /// The processor's address of bytes that callers see at `memory`.
@@ -161,22 +183,14 @@ private:
                  " are not in one allocation: they were freed, or exceed it");
     }
 
-    /// The bytes between the first and the last element of an end, from `memory` on.
-    static std::pair<index_t, index_t> reach_of(reshard::detail::affine_copy const& loop,
-                                                reshard::detail::loop_side side, data_type dtype) {
-        auto const span = span_of(loop, side);
-        index_t const width = bits(dtype);
-        auto const down = [](index_t bit) { return bit >= 0 ? bit / 8 : -((7 - bit) / 8); };
-        return {down(span.first * width), down(span.end * width + 7)};
-    }
-
     void check_end(void const* memory, reshard::detail::affine_copy const& loop,
                    reshard::detail::loop_side side, data_type dtype, bool is_on_device) const {
-        auto const [first, end] = reach_of(loop, side, dtype);
+        auto const range = byte_range_of(loop, side, dtype);
+        auto const* const first = static_cast<std::byte const*>(memory) + range.first;
         if (is_on_device)
-            check_allocated(offset_of(memory) + static_cast<std::size_t>(first),
-                            static_cast<std::size_t>(end - first));
-        else if (has(static_cast<std::byte const*>(memory) + first))
+            check_allocated(offset_of(memory) + static_cast<std::size_t>(range.first),
+                            static_cast<std::size_t>(range.bytes));
+        else if (is_in(seen_, first) || is_in(own_, first))
             fail(errc::usage, "fake device ", number_,
                  ": a host end is in its memory; does the tensor name its device?");
     }
@@ -223,9 +237,9 @@ private:
         void* target = work.target;
         if (work.reads_device) {
             check_end(source, work.loop, reshard::detail::source_of_loop, conversion.source, true);
-            source = own_ + offset_of(source);
+            void const* const seen = std::exchange(source, own_ + offset_of(source));
             conversion.first +=
-                reinterpret_cast<std::uintptr_t>(own_) - reinterpret_cast<std::uintptr_t>(seen_);
+                reinterpret_cast<std::uintptr_t>(source) - reinterpret_cast<std::uintptr_t>(seen);
         }
         if (work.writes_device) {
             check_end(target, work.loop, reshard::detail::target_of_loop, conversion.target(),
@@ -247,8 +261,10 @@ private:
     std::byte* seen_ = nullptr; ///< without access
     std::byte* own_ = nullptr;
     std::map<std::size_t, std::size_t> allocations_; ///< by offset, the number of bytes
+    std::map<std::size_t, std::size_t> messages_;    ///< those with addresses in the other mapping
     vector<device_copy> pending_;
     bool started_ = false;
+    bool is_known_to_mpi_ = false;
     std::uint64_t state_ = 1;
 };
 

@@ -64,6 +64,7 @@ struct loop_backend {
         return std::shared_ptr<std::byte[]>(new std::byte[bytes]);
     }
     bool can_use(void const*) const { return is_pinned; }
+    std::shared_ptr<std::byte[]> message_memory(std::size_t, bool) const { return nullptr; }
     void wait() const {}
 
     void run(unit_batch const& batch) const {

@@ -132,10 +132,10 @@ inline std::unique_ptr<job_state> prepare_call(solo const& alone, source_tensors
 }
 
 RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_tensors have,
-                              target_tensors want) {
-    check_call(have, want, {});
+                              target_tensors want, device_list const& devices) {
+    check_call(have, want, {.devices = devices});
     made_plan made_plan = plan.make(have, want, {static_cast<holder_t>(alone.rank()), 1});
-    auto state = bind_alone(std::move(made_plan.planned), have.tensors, want.tensors, {});
+    auto state = bind_alone(std::move(made_plan.planned), have.tensors, want.tensors, devices);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }

@@ -12,6 +12,7 @@
 #include <reshard/bridge/stored_shards.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -78,6 +79,16 @@ private:
     /// \param changed for each tensor, true if it has changed; empty: compare the elements
     bool has_changed(std::size_t number, std::size_t newest, vector<bool> const& changed) const;
 
+    /// True if the shard is on a device, and its elements are needed for a version: it has changed,
+    /// or may have.
+    bool is_fetched(std::size_t number, vector<bool> const& changed) const;
+
+    /// Starts to copy the elements of a shard into the buffer of a version.
+    void fetch(std::size_t number, tensor_view const& stored) const;
+
+    /// Copies the shards on devices that are needed into the buffer of a version.
+    void fetch_all(std::uint64_t version, vector<bool> const& changed) const;
+
     /// Brings a shard into the buffer of a version, and returns the number of copied bytes.
     index_t put(std::size_t number, std::uint64_t version, vector<bool> const& changed);
 
@@ -86,6 +97,7 @@ private:
     stored_shards stored_;
     vector<const_tensor_view> views_; ///< of the caller's shards, in the order of `stored_`
     vector<std::shared_ptr<void const>> handles_;
+    device_list devices_;
     double deadline_;
     shared_segment memory_;
     shared_segment control_;
@@ -98,8 +110,9 @@ RESHARD_DECL source_state::source_state(any_group world, source_tensors const& h
                                         std::filesystem::path const& port,
                                         bridge_options const& options)
     : world_(std::move(world)),
-      whole_(layout_of_side(world_, have, "source")),
+      whole_(layout_of_side(world_, have, options.devices, "source")),
       handles_(have.tensors.handles()),
+      devices_(options.devices),
       deadline_(options.deadline.seconds) {
     agree_on(world_, [&] { bind(have, options); });
     open(port, options);
@@ -109,7 +122,7 @@ RESHARD_DECL source_state::source_state(any_group world, source_tensors const& h
 RESHARD_DECL void source_state::bind(source_tensors const& have, bridge_options const& options) {
     version_behind(options.versions_before);
     auto const me = static_cast<holder_t>(world_.rank());
-    check_twins(have.tensors);
+    check_twins(have.tensors, devices_);
     shard_views<const_tensor_view> views;
     views.add(have.tensors, whole_, me);
     check_complete(views, whole_, me);
@@ -172,7 +185,32 @@ RESHARD_DECL bool source_state::has_changed(std::size_t number, std::size_t newe
         return true;
     if (!changed.empty())
         return changed[stored_.list()[number].tensor];
-    return !are_equal(views_[number], stored_.view(memory_.data(), newest, number));
+    const_tensor_view const elements = views_[number].memory.is_host()
+                                           ? views_[number]
+                                           : stored_.view(memory_.data(), 1 - newest, number);
+    return !are_equal(elements, stored_.view(memory_.data(), newest, number));
+}
+
+RESHARD_DECL bool source_state::is_fetched(std::size_t number, vector<bool> const& changed) const {
+    return !views_[number].memory.is_host() &&
+           (is_empty_ || changed.empty() || changed[stored_.list()[number].tensor]);
+}
+
+RESHARD_DECL void source_state::fetch(std::size_t number, tensor_view const& stored) const {
+    const_tensor_view const& elements = views_[number];
+    element_conversion same{stored.dtype};
+    same.devices = ends_on(find_device(devices_, elements.memory), nullptr);
+    copy_elements({stored.shape, 0, elements.strides, 0, stored.strides}, same, elements.data,
+                  stored.data);
+}
+
+RESHARD_DECL void source_state::fetch_all(std::uint64_t version,
+                                          vector<bool> const& changed) const {
+    run_and_wait(devices_, [&] {
+        for (std::size_t i = 0; i < stored_.list().size(); ++i)
+            if (is_fetched(i, changed))
+                fetch(i, stored_.view(memory_.data(), version % 2, i));
+    });
 }
 
 RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version,
@@ -182,11 +220,15 @@ RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version
     std::uint64_t const before = stored_.stamp(memory_.data(), newest, number).load();
     tensor_view const stored = stored_.view(memory_.data(), buffer, number);
     index_t const bytes = stored_.list()[number].bytes;
+    bool const is_there = is_fetched(number, changed);
     if (has_changed(number, newest, changed)) {
-        const_tensor_view const& elements = views_[number];
-        copy_elements({stored.shape, 0, elements.strides, 0, stored.strides}, {stored.dtype, {}},
-                      elements.data, stored.data);
+        if (!is_there)
+            fetch(number, stored);
         stamp.store(version);
+        return bytes;
+    }
+    if (is_there) { // the same elements as in the newest version
+        stamp.store(before);
         return bytes;
     }
     if (stamp.load() == before)
@@ -213,14 +255,17 @@ RESHARD_DECL std::uint64_t source_state::publish(vector<std::string> const* patt
                  {"list of changed keys", patterns ? std::optional(*patterns) : std::nullopt},
                  problem);
     waiting const clock(0);
-    done_.bytes = 0;
-    for (std::size_t i = 0; i < stored_.list().size(); ++i)
-        done_.bytes += put(i, version, changed);
-    finish_version(control(), version, static_cast<std::uint64_t>(world_.size()));
+    index_t bytes = 0;
+    agree_on(world_, [&] { // the version is complete once all ranks are here
+        fetch_all(version, changed);
+        for (std::size_t i = 0; i < stored_.list().size(); ++i)
+            bytes += put(i, version, changed);
+        finish_version(control(), version, static_cast<std::uint64_t>(world_.size()));
+    });
+    done_.bytes = bytes;
     done_.seconds = clock.seconds();
     done_.bytes_of_all += done_.bytes;
     done_.seconds_of_all += done_.seconds;
-    agree(world_, std::nullopt); // the version is complete once all ranks are here
     is_empty_ = false;
     return done_.version = version;
 }

@@ -106,7 +106,7 @@ private:
 };
 
 /// \throws error with errc::bad_layout for sets of different shards
-inline void check_sets(vector<target_tensors> const& sets) {
+inline void check_sets(vector<target_tensors> const& sets, device_list const& devices) {
     vector<state_dict> tensors;
     for (target_tensors const& set : sets) {
         tensors.push_back(set.tensors);
@@ -116,16 +116,16 @@ inline void check_sets(vector<target_tensors> const& sets) {
                  counted(sets[0].tensors.size(), "shard"),
                  "); give the same shards in the same order");
     }
-    check_memory({}, tensors);
+    check_memory({}, tensors, devices);
 }
 
 RESHARD_DECL target_state::target_state(any_group world, vector<target_tensors> const& sets,
                                         std::filesystem::path path, bridge_options const& options)
     : world_(std::move(world)), path_(std::move(path)), how_(options) {
     wanted_.me = static_cast<holder_t>(world_.rank());
-    wanted_.whole = layout_of_side(world_, sets[0], "target");
+    wanted_.whole = layout_of_side(world_, sets[0], how_.devices, "target");
     agree_on(world_, [&] {
-        check_sets(sets);
+        check_sets(sets, how_.devices);
         if (is_first())
             check_meeting_path(path_, name_of_port);
     });

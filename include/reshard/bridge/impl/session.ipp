@@ -17,7 +17,7 @@ namespace reshard::detail {
 
 RESHARD_DECL bridge_session::bridge_session(port_bytes const& port, target_sets const& wanted,
                                             bridge_options const& options)
-    : token_(port.head.token), content_(read_content(port)) {
+    : token_(port.head.token), content_(read_content(port)), devices_(options.devices) {
     open_source();
     plan_for(wanted, options);
     bind();
@@ -107,9 +107,22 @@ RESHARD_DECL bool bridge_session::stamped_transfer::is_needed(wanted_version con
 RESHARD_DECL bool bridge_session::fill(wanted_version const& version,
                                        decltype(bridge_options::ready) const& ready,
                                        index_t& bytes) const {
+    bool is_filled = false;
+    run_and_wait(devices_, [&] { is_filled = fill_started(version, ready, bytes); });
+    return is_filled;
+}
+
+RESHARD_DECL bool bridge_session::fill_started(wanted_version const& version,
+                                               decltype(bridge_options::ready) const& ready,
+                                               index_t& bytes) const {
     auto const& transfers = planned_.whole.transfers;
-    bound_plan const bound{planned_.whole, planned_.problem, sources_[version.number % 2],
-                           targets_[version.set], &all_conversions()};
+    bound_plan const bound{planned_.whole,
+                           planned_.problem,
+                           sources_[version.number % 2],
+                           targets_[version.set],
+                           &all_conversions(),
+                           nullptr,
+                           &devices_};
     bool is_touched = false; // true if the tensor of this transfer has changed
     for (std::size_t i = 0; i < transfers.size(); ++i) {
         if (transfers_[i].is_needed(version)) {
@@ -121,6 +134,7 @@ RESHARD_DECL bool bridge_session::fill(wanted_version const& version,
             i + 1 == transfers.size() || transfers[i + 1].target_key != transfers[i].target_key;
         if (!is_last || !std::exchange(is_touched, false))
             continue;
+        wait_for(devices_); // they read the source's memory until then
         if (!is_intact(control(), version.number))
             return false;
         if (ready)

@@ -29,7 +29,8 @@ inline void check_cuda(int problem, char const* noun) {
 /// The functions of CUDA that a `batch_device` needs.
 class cuda_backend {
 public:
-    cuda_backend(int number, CUstream_st* stream) : number_(number), stream_(stream) {
+    cuda_backend(int number, CUstream_st* stream, cuda_messages messages)
+        : number_(number), stream_(stream), messages_(messages) {
         int count = 0;
         if (int const problem = reshard_cuda_count(&count))
             fail(errc::unsupported, "CUDA finds no GPU: ", reshard_cuda_error_text(problem));
@@ -51,6 +52,12 @@ public:
         check_cuda(reshard_cuda_allocate_host(number_, bytes + 1, &memory),
                    "an allocation of pinned memory");
         return {static_cast<std::byte*>(memory), reshard_cuda_free_host};
+    }
+
+    std::shared_ptr<std::byte[]> message_memory(std::size_t bytes, bool mpi_reads_it) const {
+        bool const is_on_gpu = messages_ == cuda_messages::on_gpu ||
+                               (messages_ == cuda_messages::chosen && mpi_reads_it);
+        return is_on_gpu ? gpu_memory(bytes) : nullptr;
     }
 
     bool can_use(void const* host) const { return reshard_cuda_can_use(host) != 0; }
@@ -95,14 +102,19 @@ private:
         if (bytes <= reserved_)
             return;
         on_host_ = host_memory(2 * bytes);
-        void* memory = nullptr;
-        check_cuda(reshard_cuda_allocate(number_, 2 * bytes, &memory), "an allocation");
-        on_gpu_ = {static_cast<std::byte*>(memory), reshard_cuda_free};
+        on_gpu_ = gpu_memory(2 * bytes);
         reserved_ = 2 * bytes;
+    }
+
+    std::shared_ptr<std::byte[]> gpu_memory(std::size_t bytes) const {
+        void* memory = nullptr;
+        check_cuda(reshard_cuda_allocate(number_, bytes, &memory), "an allocation");
+        return {static_cast<std::byte*>(memory), reshard_cuda_free};
     }
 
     int number_;
     CUstream_st* stream_;
+    cuda_messages messages_;
     vector<std::byte> tables_;
     std::size_t reserved_ = 0;
     std::shared_ptr<std::byte[]> on_host_;
@@ -111,9 +123,9 @@ private:
 
 } // namespace detail
 
-RESHARD_DECL std::shared_ptr<device> cuda(int number, CUstream_st* stream) {
+RESHARD_DECL std::shared_ptr<device> cuda(int number, CUstream_st* stream, cuda_messages messages) {
     return std::make_shared<detail::batch_device<detail::cuda_backend>>(
-        detail::cuda_backend(number, stream));
+        detail::cuda_backend(number, stream, messages));
 }
 
 } // namespace reshard

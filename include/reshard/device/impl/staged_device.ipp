@@ -29,24 +29,6 @@ RESHARD_DECL staged_device::staged_device(memory_space memory, read_function rea
              " needs memory that is not the host's, and two functions that read and write it");
 }
 
-namespace detail {
-
-/// The bytes of the elements on one side of a loop, with the gaps between them.
-struct staged_range {
-    index_t first = 0; ///< of the bytes, from the base address
-    index_t bytes = 0;
-    index_t offset = 0; ///< of the loop's first element, in elements from `first`
-};
-
-inline staged_range range_of(affine_copy const& loop, loop_side side, data_type dtype) {
-    loop_span const span = span_of(loop, side);
-    byte_place const first = byte_place_of(span.first, dtype);
-    index_t const offset = loop.*side.offset - span.first + first.rest;
-    return {first.bytes, byte_count(span.end - span.first + first.rest, dtype), offset};
-}
-
-} // namespace detail
-
 RESHARD_DECL void staged_device::copy(device_copy const& work) {
     using namespace detail;
     auto const most = static_cast<index_t>(staging_bytes_);
@@ -61,14 +43,15 @@ RESHARD_DECL void staged_device::copy(device_copy const& work) {
         cut_in_halves(
             part, target_of_loop,
             [&](affine_copy const& half) {
-                return range_of(half, target_of_loop, target).bytes <= most;
+                return byte_range_of(half, target_of_loop, target).bytes <= most;
             },
             copy_nonempty);
     };
     cut_in_halves(
         work.loop, source_of_loop,
         [&](affine_copy const& part) {
-            return (!work.reads_device || range_of(part, source_of_loop, source).bytes <= most) &&
+            return (!work.reads_device ||
+                    byte_range_of(part, source_of_loop, source).bytes <= most) &&
                    byte_count(element_count(part), target) <= most;
         },
         cut_by_target);
@@ -84,7 +67,7 @@ RESHARD_DECL void staged_device::copy_part(device_copy const& work,
     void* target = work.target;
     vector<std::byte> read, written;
     if (work.reads_device) {
-        staged_range const range = range_of(part, source_of_loop, conversion.source);
+        byte_range const range = byte_range_of(part, source_of_loop, conversion.source);
         read.resize(static_cast<std::size_t>(range.bytes));
         read_(read.data(), static_cast<std::byte const*>(source) + range.first, read.size());
         loop.source_offset = range.offset;
@@ -97,7 +80,7 @@ RESHARD_DECL void staged_device::copy_part(device_copy const& work,
     if (!work.writes_device)
         return copy_elements(loop, conversion, source, target);
     if (bits(dtype) < 8) {
-        staged_range const range = range_of(part, target_of_loop, dtype);
+        byte_range const range = byte_range_of(part, target_of_loop, dtype);
         written.resize(static_cast<std::size_t>(range.bytes));
         std::byte* const memory = static_cast<std::byte*>(target) + range.first;
         wait(); // an earlier part may share a byte

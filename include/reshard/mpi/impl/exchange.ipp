@@ -6,6 +6,11 @@
 #include <reshard/mpi/exchange.hpp>
 
 #include <reshard/core/config.hpp>
+#include <reshard/tensor/traits.hpp>
+
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h> // MPIX_Query_cuda_support
+#endif
 
 #include <sched.h>
 
@@ -166,24 +171,27 @@ RESHARD_DECL bool ring_lanes::read(receive_state const& lane, bound_chunk const&
     return was_read;
 }
 
-RESHARD_DECL void chunk_window::open(bound_chunks chunks, copy_table const& copies) {
-    all = std::move(chunks);
-    std::size_t largest = 0, sum = 0;
-    for (bound_chunk const& chunk : all.chunks) {
-        std::size_t const packed = chunk.direct ? 0 : static_cast<std::size_t>(chunk.bytes);
-        largest = std::max(largest, packed);
-        sum += packed;
-    }
-    has_room_for_all = sum <= most_staged * largest;
-    std::size_t const bytes = std::min(sum, most_staged * largest);
-    device* near = nullptr;
-    for (bound_packet const& packet : all.packets)
+/// Host memory for packed chunks; a device of the copies provides it if there is one.
+inline std::shared_ptr<std::byte[]> host_memory_near(vector<bound_packet> const& packets,
+                                                     copy_table const& copies, std::size_t bytes) {
+    for (bound_packet const& packet : packets)
         if (device_ends const& ends = copies[packet.copy].given.devices; ends.any())
-            near = ends.source ? ends.source : ends.target;
-    staging = near ? near->host_memory(bytes) : std::make_unique_for_overwrite<std::byte[]>(bytes);
+            return (ends.source ? ends.source : ends.target)->host_memory(bytes);
+    return std::make_unique_for_overwrite<std::byte[]>(bytes);
+}
+
+RESHARD_DECL void chunk_window::open(bound_chunks chunks, copy_table const& copies,
+                                     std::shared_ptr<std::byte[]> memory) {
+    all = std::move(chunks);
+    packed_sizes sizes;
+    for (bound_chunk const& chunk : all.chunks)
+        sizes.add(chunk.direct ? 0 : static_cast<std::size_t>(chunk.bytes));
+    has_room_for_all = sizes.sum <= most_staged * sizes.largest;
+    std::size_t const bytes = sizes.staging();
+    staging = memory ? std::move(memory) : host_memory_near(all.packets, copies, bytes);
     staging_bytes = static_cast<index_t>(bytes);
     for (std::size_t i = 0; i < most_staged && !has_room_for_all; ++i)
-        free.push_back(staging.get() + i * largest);
+        free.push_back(staging.get() + i * sizes.largest);
     for (std::size_t slot = in_flight; slot-- > 0;)
         idle.push_back(slot);
 }
@@ -203,8 +211,8 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
     local_ = transfers.on_node.empty()
                  ? binder.copies(moved)
                  : transfers.copies_on_node(binder, bound_, transfers.on_node, moved, copies_);
-    outgoing_.open(binder.sends(transfers.sends), copies_);
-    incoming_.open(binder.receives(transfers.receives), copies_);
+    open(outgoing_, transfers.sends, true, stores_for(transfers));
+    open(incoming_, transfers.receives, false, stores_for(transfers));
     if (!transfers.rings)
         return;
     rings_.use(*transfers.rings);
@@ -216,6 +224,34 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
         rings_.add(packed.receives(ring_transfers.receives), ring_transfers.from,
                    ring_transfers.process);
     }
+}
+
+/// Whether this MPI says that it reads and writes memory of that kind.
+inline bool mpi_reads([[maybe_unused]] memory_space memory) {
+#if defined(MPIX_CUDA_AWARE_SUPPORT) || defined(MPICH_VERSION)
+    if (memory.kind == memory_space::cuda)
+        return MPIX_Query_cuda_support() == 1;
+#endif
+#if defined(MPIX_ROCM_AWARE_SUPPORT)
+    if (memory.kind == memory_space::rocm)
+        return MPIX_Query_rocm_support() == 1;
+#endif
+    return false;
+}
+
+RESHARD_DECL void exchange::open(chunk_window& window, vector<lane> const& lanes, bool sent,
+                                 stores how) {
+    std::shared_ptr<std::byte[]> memory;
+    device* const near = chunk_binder(bound_, how, copies_).device_of_ends(lanes, sent);
+    if (near) {
+        packed_sizes sizes;
+        for (lane const& lane : lanes)
+            for (chunk const& chunk : lane.chunks)
+                sizes.add(static_cast<std::size_t>(chunk.bytes));
+        memory = near->message_memory(sizes.staging(), mpi_reads(near->space()));
+    }
+    chunk_binder const binder(bound_, how, copies_, wire_place::message, memory ? near : nullptr);
+    window.open(sent ? binder.sends(lanes) : binder.receives(lanes), copies_, std::move(memory));
 }
 
 RESHARD_DECL void exchange::run() {

@@ -123,8 +123,8 @@ inline std::unique_ptr<job_state> prepare_call(mpi_group const& caller, source_t
 }
 
 RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, source_tensors have,
-                              target_tensors want) {
-    options const options;
+                              target_tensors want, device_list const& devices) {
+    options const options{.devices = devices};
     call_opening opening = opening_of(world, have, want, options);
     made_plan made_plan;
     keep_first(opening.problem, attempt([&] {
