@@ -3,6 +3,7 @@
 #include <reshard/adapt/dlpack.hpp>
 #include <reshard/bind/program.hpp>
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/cuda.hpp>
 #include <reshard/format/layout_file.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/mpi/mpi_group.hpp>
@@ -15,6 +16,7 @@
 
 #include "binding.hpp"
 #include "command.hpp"
+#include "cuda/calls.hpp"
 
 #include <mpi.h>
 
@@ -188,8 +190,31 @@ StateDict state_of(std::vector<given_shard> const& shards) {
     StateDict tensors;
     for (given_shard const& shard : shards)
         add(tensors, shard);
-    tensors.check();
     return tensors;
+}
+
+/// Adds the GPUs of tensors to `devices`.
+///
+/// \throws error with errc::unsupported for tensors on other devices
+void add_gpus(detail::device_list& devices, auto const& tensors) {
+    for (auto const& [memory, key, elements] : tensors.devices()) {
+        if (memory.kind != memory_space::cuda)
+            fail(errc::unsupported, "'", key, "': ", detail::counted(elements, "element"),
+                 " in the memory of ", memory,
+                 ", which Python does not reach; give the tensor in the memory of the processor");
+        if (!detail::find_device(devices, memory))
+            devices.push_back(cuda(memory.number));
+    }
+}
+
+/// The GPUs of tensors that are right.
+///
+/// \throws error for a tensor that `add` refused
+detail::device_list gpus_of(auto const&... tensors) {
+    detail::device_list devices;
+    (add_gpus(devices, tensors), ...);
+    (tensors.check(detail::spaces_of(devices)), ...);
+    return devices;
 }
 
 /// A program that fails if it has added to `warnings`, which all ranks do alike.
@@ -342,6 +367,7 @@ std::vector<std::string> move_tensors(given_communicator const& communicator,
     detail::local_error const problem = first_of(mistake, [&] {
         source = state_of<const_state_dict>(have);
         target = state_of<state_dict>(want);
+        chosen.devices = gpus_of(source, target);
         chosen.program = program_of(program, warnings);
     });
     run_agreed(communicator, problem,
@@ -360,6 +386,7 @@ std::vector<std::string> load_tensors(given_communicator const& communicator,
     options chosen;
     detail::local_error const problem = first_of(mistake, [&] {
         want = state_of<state_dict>(wanted);
+        chosen.devices = gpus_of(want);
         if (!files->is_mapped()) // mapped files are not read, and cannot be passed on
             chosen.between_nodes = relays();
         chosen.program = program_of(program, warnings, "not_used"); // others may be read later
@@ -382,6 +409,7 @@ std::vector<std::string> save_tensors(given_communicator const& communicator,
     chosen.writing.replace = force;
     detail::local_error const problem = first_of(mistake, [&] {
         have = state_of<const_state_dict>(tensors);
+        chosen.devices = gpus_of(have);
         chosen.program = program_of(program, warnings);
     });
     run_agreed(communicator, problem, [&](auto const& world) {
@@ -424,6 +452,10 @@ NB_MODULE(_reshard, module) {
 #else
     module.attr("mpi") = "another MPI";
 #endif
+    module.def("has_cuda", &portable_cuda::is_used);
+    module.def("use_cuda", [](std::uintptr_t table) {
+        portable_cuda::use(*reinterpret_cast<portable_cuda::calls const*>(table));
+    });
     translate_errors();
     nb::class_<answer>(module, "Answer")
         .def_ro("text", &answer::text)

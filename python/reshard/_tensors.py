@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
-from . import _mpi
+from . import _cuda, _mpi
 from ._error import Error
 
 if TYPE_CHECKING:
@@ -76,10 +76,12 @@ def capsule_of(tensor: Any) -> Any:
     for method in ("is_neg", "is_conj"):
         if getattr(tensor, method, bool)():
             raise Mistake(f"its memory does not hold its values ({method}()); give tensor.resolve_{method[3:]}()")
+    # The module copies on CUDA's default stream, number 1 here: the tensor's stream is waited for there.
+    stream = {"stream": 1} if _cuda.prepares(tensor) else {}
     try:
-        return tensor.__dlpack__(max_version=(1, 1))
+        return tensor.__dlpack__(max_version=(1, 1), **stream)
     except TypeError:
-        return tensor.__dlpack__()
+        return tensor.__dlpack__(**stream)
 
 
 def described(array: Any) -> tuple[Any, ...]:

@@ -545,6 +545,79 @@ def refused(wrong, wrong_rank, begin, expected):
         raise AssertionError(f"it was not refused: {begin}")
 
 
+class OnGpu:
+    """A copy of an array in the memory of a GPU, of the library that stands in for CUDA."""
+
+    kinds = {"f": 2, "i": 0, "u": 1}
+    cuda = ctypes.CDLL(os.environ["RESHARD_CUDA_LIBRARY"]) if "RESHARD_CUDA_LIBRARY" in os.environ else None
+
+    def __init__(self, array, gpu=0, device_type=2):
+        self.array, self.gpu, self.device_type, self.stream = numpy.ascontiguousarray(array), gpu, device_type, None
+        memory = ctypes.c_void_p()
+        assert self.cuda.reshard_cuda_allocate(gpu, ctypes.c_size_t(self.array.nbytes), ctypes.byref(memory)) == 0
+        self.address = memory.value
+        self.move(self.address, self.array.ctypes.data)
+
+    def move(self, target, source):
+        pointer, size = ctypes.c_void_p, ctypes.c_size_t(self.array.nbytes)
+        assert self.cuda.reshard_cuda_copy(self.gpu, None, pointer(target), pointer(source), size) == 0
+        assert self.cuda.reshard_cuda_wait(self.gpu, None) == 0
+
+    def fetch(self):
+        self.move(self.array.ctypes.data, self.address)
+        return self.array
+
+    def __dlpack_device__(self):
+        return self.device_type, self.gpu
+
+    def __dlpack__(self, max_version=None, stream=None):
+        self.stream, dtype = stream, self.array.dtype
+        self.extents = (ctypes.c_int64 * self.array.ndim)(*self.array.shape)
+        self.described = Described(1, 0, None, None, 0, self.address, self.device_type, self.gpu, self.array.ndim,
+                                   self.kinds[dtype.kind], 8 * dtype.itemsize, 1, self.extents, None, 0)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.described), b"dltensor_versioned", None)
+
+
+def on_gpus(directory):
+    have = OnGpu(numpy.arange(6, dtype="float32"))
+    library = os.environ["RESHARD_CUDA_LIBRARY"]
+    os.environ["RESHARD_CUDA_LIBRARY"] = "nowhere/cuda.so"
+    code, text = refusal(lambda: reshard.redistribute(comm, {"w": have}, {}))
+    assert code == "unsupported" and "'w'" in text and "nowhere/cuda.so is not there" in text, text
+    os.environ["RESHARD_CUDA_LIBRARY"] = library
+
+    whole = numpy.arange(6 * 4 * ranks, dtype="float32").reshape(6, 4 * ranks)
+    columns = whole[:, 4 * rank:4 * rank + 4]
+    row, end = 6 * rank // ranks, 6 * (rank + 1) // ranks
+    for source_gpu, target_gpu in ((0, 0), (0, 1), (1, None), (None, 0), (rank % 2, 0 if rank % 3 else None)):
+        source = columns.copy() if source_gpu is None else OnGpu(columns, source_gpu)
+        rows, turned = numpy.zeros((end - row, 4 * ranks), "float32"), numpy.zeros(whole.T.shape, "float64")
+        target = [rows, turned] if target_gpu is None else [OnGpu(rows, target_gpu), OnGpu(turned, target_gpu)]
+        given = {"w": reshard.Shard(source, whole.shape, (0, 4 * rank))}
+        reshard.redistribute(comm, given, {"w": reshard.Shard(target[0], whole.shape, (row, 0)), "v": target[1]},
+                             'w^T -> v, dtype="float64"\nw -> w')
+        if target_gpu is not None:
+            assert target[0].stream == 1
+            rows, turned = target[0].fetch(), target[1].fetch()
+        assert (rows == whole[row:end]).all() and (turned == whole.T).all()
+
+    path = os.path.join(directory, "from_gpus")
+    reshard.save(path, {"w": reshard.Shard(OnGpu(columns, rank % 2), whole.shape, (0, 4 * rank))}, comm=comm)
+    want = OnGpu(numpy.zeros_like(whole), (rank + 1) % 2)
+    assert reshard.load(path, {"w": want}, comm=comm)["w"] is want
+    assert (want.fetch() == whole).all()
+
+    for device_type, name in ((10, "rocm:0"), (8, "device:0")):
+        code, text = refusal(lambda: reshard.redistribute(comm, {"w": OnGpu(columns, 0, device_type)}, {}))
+        assert code == "unsupported" and f"in the memory of {name}, which Python does not reach" in text, text
+    lost = OnGpu(columns)
+    lost.gpu = 7
+    code, text = refusal(lambda: reshard.redistribute(comm, {"w": lost}, {}))
+    assert code == "unsupported" and "cuda(7): this machine has 2 GPUs" in text, text
+
+
 def immutable_of_jax():
     """JAX does not say in DLPack that its arrays are read-only."""
 
@@ -667,6 +740,8 @@ said(name)
 described()
 tensors()
 dlpack()
+if OnGpu.cuda:
+    on_gpus(name)
 immutable_of_jax()
 mistakes()
 warned()

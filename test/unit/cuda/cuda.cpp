@@ -2,12 +2,19 @@
 
 #include <reshard/cuda.hpp>
 
+#include <reshard/bind/program.hpp>
+#include <reshard/bind/redistribute.hpp>
 #include <reshard/cuda/cuda_functions.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/expr/permute.hpp>
+#include <reshard/layout/equal_shares.hpp>
+#include <reshard/tensor/state_dict.hpp>
 #include <reshard/testing/check_device.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
+#include <vector>
 
 using namespace reshard;
 
@@ -47,6 +54,82 @@ BOOST_AUTO_TEST_CASE(a_gpu_copies_as_the_processor_does, *boost::unit_test::prec
                                         return memory;
                                     },
                                     reshard_cuda_free, move, move});
+}
+
+BOOST_AUTO_TEST_CASE(messages_are_on_the_gpu_if_mpi_reads_it_or_the_caller_says_so,
+                     *boost::unit_test::precondition(has_gpu)) {
+    struct {
+        cuda_messages messages;
+        bool mpi_reads_it, is_on_gpu;
+    } const cases[] = {{cuda_messages::chosen, false, false},
+                       {cuda_messages::chosen, true, true},
+                       {cuda_messages::on_gpu, false, true},
+                       {cuda_messages::on_gpu, true, true},
+                       {cuda_messages::in_pinned, true, false}};
+    for (auto const& [messages, mpi_reads_it, is_on_gpu] : cases) {
+        auto const memory = cuda(0, nullptr, messages)->message_memory(64, mpi_reads_it);
+        BOOST_TEST((memory != nullptr) == is_on_gpu);
+    }
+}
+
+namespace {
+
+/// Twelve floats in the memory of a GPU, or in pinned host memory.
+class gpu_floats {
+public:
+    explicit gpu_floats(bool is_pinned = false) : is_pinned_(is_pinned) {
+        void* memory = nullptr;
+        BOOST_TEST((is_pinned ? reshard_cuda_allocate_host
+                              : reshard_cuda_allocate)(0, 12 * sizeof(float), &memory) == 0);
+        data_ = static_cast<float*>(memory);
+    }
+    gpu_floats(gpu_floats const&) = delete;
+    gpu_floats& operator=(gpu_floats const&) = delete;
+    ~gpu_floats() { (is_pinned_ ? reshard_cuda_free_host : reshard_cuda_free)(data_); }
+
+    /// Starts to copy from host memory.
+    void put(std::vector<float> const& values, CUstream_st* stream) {
+        BOOST_TEST(reshard_cuda_copy(0, stream, data_, values.data(), 12 * sizeof(float)) == 0);
+    }
+    std::vector<float> values() const {
+        std::vector<float> copied(12);
+        BOOST_TEST(reshard_cuda_copy(0, nullptr, copied.data(), data_, 12 * sizeof(float)) == 0);
+        BOOST_TEST(reshard_cuda_wait(0, nullptr) == 0);
+        return copied;
+    }
+
+    tensor_view view(index_vector const& shape) const {
+        tensor_view view{data_, data_type::f32, shape, row_major_strides(shape)};
+        view.memory = is_pinned_ ? memory_space() : memory_space{memory_space::cuda, 0};
+        return view;
+    }
+
+private:
+    bool is_pinned_;
+    float* data_ = nullptr;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(tensors_move_after_the_work_on_the_callers_stream,
+                     *boost::unit_test::precondition(has_gpu)) {
+    std::vector<float> const rows{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    std::vector<float> const columns{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
+    for (bool const source_is_pinned : {false, true})
+        for (bool const target_is_pinned : {false, true}) {
+            gpu_floats have(source_is_pinned), want(target_is_pinned);
+            have.put(rows, nullptr); // nobody waits for it
+            mapping program;
+            program.define("v", transpose(program.source("w", {3, 4}, data_type::f32)));
+            const_state_dict from;
+            state_dict to;
+            from.add(replicated("w", data_type::f32, {3, 4}), have.view({3, 4}));
+            to.add(replicated("v", data_type::f32, {4, 3}), want.view({4, 3}));
+            if (source_is_pinned) // work of the host, which nothing orders
+                BOOST_TEST(reshard_cuda_wait(0, nullptr) == 0);
+            redistribute(solo(), from, to, {.program = program, .devices = {cuda()}});
+            BOOST_TEST(want.values() == columns, boost::test_tools::per_element());
+        }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,8 @@
 
 #include <reshard/device/batch_device.hpp>
 
+#include "support/run_kernel.hpp"
+
 #include <reshard/bind/options.hpp>
 #include <reshard/testing/check_device.hpp>
 
@@ -22,31 +24,6 @@ using namespace reshard::detail;
 BOOST_AUTO_TEST_SUITE(device_batch_device)
 
 namespace {
-
-template <class Word>
-void run_words(unit_batch const& batch, unit_piece const& piece) {
-    for (std::uint32_t thread = block_threads; thread-- > 0;)
-        for (std::int64_t unit = piece.first + thread; unit < piece.end; unit += block_threads)
-            copy_unit<Word>(batch.boxes()[piece.box], batch.programs().data(), unit);
-}
-
-template <class Word>
-void run_tiles(unit_batch const& batch, unit_piece const& piece) {
-    unit_box const& box = batch.boxes()[piece.box];
-    for (std::int64_t unit = piece.first; unit < piece.end; ++unit) {
-        tile_memory<Word> memory;
-        unit_tile const tile = tile_of(box, unit);
-        for (std::uint32_t thread = 0; thread < block_threads; ++thread)
-            load_tile<Word>(box, batch.programs().data(), tile, thread, memory);
-        for (std::uint32_t thread = 0; thread < block_threads; ++thread)
-            store_tile<Word>(box, tile, thread, memory);
-    }
-}
-
-template <class Word>
-void run_piece(unit_batch const& batch, bool tiles, unit_piece const& piece) {
-    tiles ? run_tiles<Word>(batch, piece) : run_words<Word>(batch, piece);
-}
 
 /// Threads that are loops of the processor. Its device memory is ordinary memory.
 struct loop_backend {
@@ -69,17 +46,11 @@ struct loop_backend {
 
     void run(unit_batch const& batch) const {
         for (std::size_t number = unit_kernel::count; number-- > 0;) {
-            unit_kernel const kernel = unit_kernel::of(number);
+            auto const& pieces = batch.pieces(number);
             if (launches)
-                *launches += !batch.pieces(number).empty();
-            for (unit_piece const& piece : batch.pieces(number))
-                switch (kernel.word_bytes) {
-                case 1: run_piece<std::uint8_t>(batch, kernel.tiles, piece); break;
-                case 2: run_piece<std::uint16_t>(batch, kernel.tiles, piece); break;
-                case 4: run_piece<std::uint32_t>(batch, kernel.tiles, piece); break;
-                case 8: run_piece<std::uint64_t>(batch, kernel.tiles, piece); break;
-                default: run_piece<wide_word>(batch, kernel.tiles, piece);
-                }
+                *launches += !pieces.empty();
+            test::run_kernel(number, pieces.size(), batch.boxes().data(), batch.programs().data(),
+                             pieces.data());
         }
     }
 };

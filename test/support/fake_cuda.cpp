@@ -1,0 +1,287 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+/// \file
+/// CUDA's functions without a GPU. The memory of a GPU has addresses that the processor cannot use.
+/// A stream does its work when somebody waits for it, so that a missing wait is a wrong value. Work
+/// on other memory than the GPU's own and pinned memory is an error, as on a GPU.
+
+#include "support/run_kernel.hpp"
+
+#include <reshard/cuda/cuda_functions.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace reshard::detail;
+
+constexpr int none = 0, invalid_value = 1, out_of_memory = 2, no_gpu = 100, invalid_gpu = 101,
+              illegal_address = 700;
+
+/// By first address, the number of bytes.
+class allocations {
+public:
+    void add(std::uintptr_t first, std::size_t bytes) { bytes_[first] = bytes; }
+    bool remove(std::uintptr_t first) { return bytes_.erase(first) == 1; }
+    bool has(std::uintptr_t first, std::size_t bytes) const {
+        auto const next = bytes_.upper_bound(first);
+        return next != bytes_.begin() &&
+               first + bytes <= std::prev(next)->first + std::prev(next)->second;
+    }
+
+private:
+    std::map<std::uintptr_t, std::size_t> bytes_;
+};
+
+/// The memory of a GPU, mapped twice.
+class gpu {
+public:
+    gpu() {
+        int const file = ::memfd_create("fake_cuda", MFD_CLOEXEC);
+        if (file < 0 || ::ftruncate(file, capacity) != 0)
+            std::abort();
+        seen_ = map(file, PROT_NONE);
+        own_ = map(file, PROT_READ | PROT_WRITE);
+        ::close(file);
+    }
+
+    void* allocate(std::size_t bytes) {
+        std::size_t const first = (used_ + 255) / 256 * 256;
+        if (first + bytes > capacity)
+            return nullptr;
+        used_ = first + bytes;
+        held_.add(seen_ + first, bytes);
+        return reinterpret_cast<void*>(seen_ + first);
+    }
+    bool free(void* memory) { return held_.remove(reinterpret_cast<std::uintptr_t>(memory)); }
+
+    bool has(void const* memory) const {
+        return reinterpret_cast<std::uintptr_t>(memory) - seen_ < capacity;
+    }
+    /// The processor's address of bytes, or null if they are not in an allocation.
+    void* own(void const* memory, std::size_t bytes) const {
+        auto const first = reinterpret_cast<std::uintptr_t>(memory);
+        return held_.has(first, bytes) ? reinterpret_cast<void*>(own_ + (first - seen_)) : nullptr;
+    }
+
+    /// By stream, what it has to do.
+    std::map<CUstream_st*, std::vector<std::function<int()>>> streams;
+
+private:
+    static constexpr std::size_t capacity = std::size_t{1} << 28;
+
+    static std::uintptr_t map(int file, int access) {
+        void* const memory = ::mmap(nullptr, capacity, access, MAP_SHARED, file, 0);
+        if (memory == MAP_FAILED)
+            std::abort();
+        return reinterpret_cast<std::uintptr_t>(memory);
+    }
+
+    std::uintptr_t seen_ = 0;
+    std::uintptr_t own_ = 0;
+    std::size_t used_ = 0;
+    allocations held_;
+};
+
+std::size_t number_of_gpus() {
+    char const* const text = std::getenv("RESHARD_FAKE_GPUS");
+    return text ? std::strtoul(text, nullptr, 10) : 2;
+}
+
+struct machine {
+    std::recursive_mutex mutex;
+    std::vector<gpu> gpus = std::vector<gpu>(number_of_gpus());
+    allocations pinned;
+
+    bool has_gpu(int number) const {
+        return number >= 0 && static_cast<std::size_t>(number) < gpus.size();
+    }
+    gpu* owner(void const* memory) {
+        for (gpu& each : gpus)
+            if (each.has(memory))
+                return &each;
+        return nullptr;
+    }
+};
+
+machine& all() {
+    static machine only;
+    return only;
+}
+
+using lock = std::lock_guard<std::recursive_mutex>;
+
+/// An address that the processor can use: of any GPU, or of host memory as it is; null for bytes of
+/// a GPU that are not in an allocation.
+void* reached(void const* memory, std::size_t bytes) {
+    gpu* const owner = all().owner(memory);
+    return owner ? owner->own(memory, bytes) : const_cast<void*>(memory);
+}
+
+int run_all(gpu& some, CUstream_st* stream) {
+    int problem = none;
+    for (std::function<int()> const& work : std::exchange(some.streams[stream], {}))
+        if (int const next = work(); problem == none)
+            problem = next;
+    return problem;
+}
+
+void run_everything() {
+    for (gpu& each : all().gpus)
+        for (auto const& [stream, work] : std::map(each.streams))
+            static_cast<void>(run_all(each, stream));
+}
+
+/// The bytes that one side of a box has, from its lowest address.
+std::pair<std::int64_t, std::size_t> reach_of(unit_box const& box, std::int64_t const* strides,
+                                              std::size_t word) {
+    std::int64_t first = 0, last = 0;
+    for (std::uint32_t axis = 0; axis < box.ndim; ++axis)
+        (strides[axis] < 0 ? first : last) += (box.extent[axis] - 1) * strides[axis];
+    return {first, static_cast<std::size_t>(last - first) + word};
+}
+
+/// The address of one side of a box for the processor; null if a kernel of `some` cannot use it.
+template <class Byte>
+Byte* side_of(gpu const& some, Byte* memory, unit_box const& box, std::int64_t const* strides,
+              std::size_t word) {
+    auto const [first, bytes] = reach_of(box, strides, word);
+    Byte* const lowest = memory + first;
+    if (all().pinned.has(reinterpret_cast<std::uintptr_t>(lowest), bytes))
+        return memory;
+    auto* const own = static_cast<Byte*>(some.own(lowest, bytes));
+    return own ? own - first : nullptr;
+}
+
+int launch(gpu const& some, std::size_t kernel, std::size_t count, void const* boxes,
+           void const* programs, void const* pieces) {
+    auto const* const parts =
+        static_cast<unit_piece const*>(some.own(pieces, count * sizeof(unit_piece)));
+    if (!parts)
+        return illegal_address;
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < count; ++i)
+        last = std::max<std::size_t>(last, parts[i].box);
+    auto const* const listed =
+        static_cast<unit_box const*>(some.own(boxes, (last + 1) * sizeof(unit_box)));
+    auto const* const steps = static_cast<unit_program const*>(some.own(programs, 0));
+    if (!listed)
+        return illegal_address;
+    std::vector<unit_box> own(listed, listed + last + 1);
+    std::size_t const word = unit_kernel::of(kernel).word_bytes;
+    for (std::size_t i = 0; i < count; ++i) {
+        unit_box& box = own[parts[i].box];
+        unit_box const& given = listed[parts[i].box];
+        bool const casts = box.program != unit_box::no_program;
+        box.source = side_of(some, given.source, given, given.source_stride,
+                             casts ? given.source_bytes : word);
+        box.target = side_of(some, given.target, given, given.target_stride, word);
+        if (!box.source || !box.target)
+            return illegal_address;
+    }
+    reshard::test::run_kernel(kernel, count, own.data(), steps, parts);
+    return none;
+}
+
+} // namespace
+
+extern "C" {
+
+int reshard_cuda_count(int* count) {
+    *count = static_cast<int>(all().gpus.size());
+    return *count == 0 ? no_gpu : none;
+}
+
+char const* reshard_cuda_error_text(int error) {
+    switch (error) {
+    case no_gpu: return "no CUDA-capable device is detected";
+    case out_of_memory: return "out of memory";
+    case illegal_address: return "an illegal memory access was encountered";
+    default: return "invalid argument";
+    }
+}
+
+int reshard_cuda_allocate(int gpu, std::size_t bytes, void** memory) {
+    lock const held(all().mutex);
+    if (!all().has_gpu(gpu))
+        return invalid_gpu;
+    *memory = all().gpus[static_cast<std::size_t>(gpu)].allocate(bytes);
+    return *memory ? none : out_of_memory;
+}
+
+void reshard_cuda_free(void* memory) {
+    lock const held(all().mutex);
+    run_everything();
+    if (gpu* const owner = all().owner(memory); memory && !(owner && owner->free(memory)))
+        std::abort();
+}
+
+int reshard_cuda_allocate_host(int gpu, std::size_t bytes, void** memory) {
+    lock const held(all().mutex);
+    if (!all().has_gpu(gpu))
+        return invalid_gpu;
+    *memory = std::malloc(bytes);
+    all().pinned.add(reinterpret_cast<std::uintptr_t>(*memory), bytes);
+    return none;
+}
+
+void reshard_cuda_free_host(void* memory) {
+    lock const held(all().mutex);
+    run_everything();
+    if (memory && !all().pinned.remove(reinterpret_cast<std::uintptr_t>(memory)))
+        std::abort();
+    std::free(memory);
+}
+
+int reshard_cuda_can_use(void const* host) {
+    lock const held(all().mutex);
+    return all().pinned.has(reinterpret_cast<std::uintptr_t>(host), 1);
+}
+
+int reshard_cuda_copy(int gpu, CUstream_st* stream, void* to, void const* from, std::size_t bytes) {
+    lock const held(all().mutex);
+    if (!all().has_gpu(gpu))
+        return invalid_gpu;
+    all().gpus[static_cast<std::size_t>(gpu)].streams[stream].push_back([=] {
+        void* const target = reached(to, bytes);
+        void const* const source = reached(from, bytes);
+        if (!target || !source)
+            return invalid_value;
+        std::memcpy(target, source, bytes);
+        return none;
+    });
+    return none;
+}
+
+int reshard_cuda_launch(int gpu, CUstream_st* stream, std::size_t kernel, std::size_t count,
+                        void const* boxes, void const* programs, void const* pieces) {
+    lock const held(all().mutex);
+    if (!all().has_gpu(gpu))
+        return invalid_gpu;
+    auto& used = all().gpus[static_cast<std::size_t>(gpu)];
+    used.streams[stream].push_back(
+        [=, &used] { return launch(used, kernel, count, boxes, programs, pieces); });
+    return none;
+}
+
+int reshard_cuda_wait(int gpu, CUstream_st* stream) {
+    lock const held(all().mutex);
+    if (!all().has_gpu(gpu))
+        return invalid_gpu;
+    return run_all(all().gpus[static_cast<std::size_t>(gpu)], stream);
+}
+
+} // extern "C"
