@@ -7,6 +7,7 @@
 #include <reshard/device/device.hpp>
 
 #include <memory>
+#include <optional>
 
 struct CUstream_st;
 
@@ -16,24 +17,19 @@ struct CUstream_st;
 
 namespace reshard {
 
-/// Where messages between ranks are packed.
-enum class cuda_messages {
-    chosen, ///< on the GPU if MPI says that it reads and writes CUDA's memory, else in host memory
-    on_gpu, ///< for an MPI that does so without saying it; another MPI crashes
-    in_pinned, ///< in pinned host memory
-};
-
 /// The memory of a GPU, for `options::devices`.
 ///
 /// Copies run on `stream`, so they follow the work that the caller has put there. A call returns
 /// when its copies are complete. Kernels copy, transpose and cast as the processor does, bit by
 /// bit. Elements below 8 bits, scales, and casts of complex numbers pass through the processor.
 ///
-/// \param number of the GPU, as `cudaSetDevice` takes it
-/// \param stream a `cudaStream_t` of that GPU; null: the default stream
+/// \param number          of the GPU, as `cudaSetDevice` takes it
+/// \param stream          a `cudaStream_t` of that GPU; null: the default stream
+/// \param messages_on_gpu whether MPI gets messages in the GPU's memory, or in pinned host memory.
+///                        Not set: on the GPU if MPI says that it reads and writes CUDA's memory
 /// \throws error with errc::unsupported for a GPU that the machine lacks
 RESHARD_DECL std::shared_ptr<device> cuda(int number = 0, CUstream_st* stream = nullptr,
-                                          cuda_messages messages = cuda_messages::chosen);
+                                          std::optional<bool> messages_on_gpu = {});
 
 } // namespace reshard
 

@@ -32,7 +32,7 @@ ROOMS = {
     "adapt": ["core", "tensor"],
     "format": ["core", "layout", "copy", "os", "expr", "plan", "model", "reshard/safetensors.hpp"],
     "bind": ["core", "group", "layout", "tensor", "copy", "device", "expr", "plan"],
-    "bridge": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "bind"],
+    "bridge": ["core", "group", "layout", "tensor", "copy", "device", "os", "expr", "plan", "bind"],
     "mpi": ["core", "group", "layout", "tensor", "copy", "device", "os", "expr", "plan", "aoa",
             "bind"],
     "storage": ["core", "group", "layout", "tensor", "copy", "os", "expr", "plan", "aoa", "bind",

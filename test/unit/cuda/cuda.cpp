@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 using namespace reshard;
@@ -59,15 +60,15 @@ BOOST_AUTO_TEST_CASE(a_gpu_copies_as_the_processor_does, *boost::unit_test::prec
 BOOST_AUTO_TEST_CASE(messages_are_on_the_gpu_if_mpi_reads_it_or_the_caller_says_so,
                      *boost::unit_test::precondition(has_gpu)) {
     struct {
-        cuda_messages messages;
+        std::optional<bool> messages_on_gpu;
         bool mpi_reads_it, is_on_gpu;
-    } const cases[] = {{cuda_messages::chosen, false, false},
-                       {cuda_messages::chosen, true, true},
-                       {cuda_messages::on_gpu, false, true},
-                       {cuda_messages::on_gpu, true, true},
-                       {cuda_messages::in_pinned, true, false}};
-    for (auto const& [messages, mpi_reads_it, is_on_gpu] : cases) {
-        auto const memory = cuda(0, nullptr, messages)->message_memory(64, mpi_reads_it);
+    } const cases[] = {{std::nullopt, false, false},
+                       {std::nullopt, true, true},
+                       {true, false, true},
+                       {true, true, true},
+                       {false, true, false}};
+    for (auto const& [messages_on_gpu, mpi_reads_it, is_on_gpu] : cases) {
+        auto const memory = cuda(0, nullptr, messages_on_gpu)->message_memory(64, mpi_reads_it);
         BOOST_TEST((memory != nullptr) == is_on_gpu);
     }
 }

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 namespace reshard {
 
@@ -29,8 +30,8 @@ inline void check_cuda(int problem, char const* noun) {
 /// The functions of CUDA that a `batch_device` needs.
 class cuda_backend {
 public:
-    cuda_backend(int number, CUstream_st* stream, cuda_messages messages)
-        : number_(number), stream_(stream), messages_(messages) {
+    cuda_backend(int number, CUstream_st* stream, std::optional<bool> messages_on_gpu)
+        : number_(number), stream_(stream), messages_on_gpu_(messages_on_gpu) {
         int count = 0;
         if (int const problem = reshard_cuda_count(&count))
             fail(errc::unsupported, "CUDA finds no GPU: ", reshard_cuda_error_text(problem));
@@ -55,9 +56,7 @@ public:
     }
 
     std::shared_ptr<std::byte[]> message_memory(std::size_t bytes, bool mpi_reads_it) const {
-        bool const is_on_gpu = messages_ == cuda_messages::on_gpu ||
-                               (messages_ == cuda_messages::chosen && mpi_reads_it);
-        return is_on_gpu ? gpu_memory(bytes) : nullptr;
+        return messages_on_gpu_.value_or(mpi_reads_it) ? gpu_memory(bytes) : nullptr;
     }
 
     bool can_use(void const* host) const { return reshard_cuda_can_use(host) != 0; }
@@ -114,7 +113,7 @@ private:
 
     int number_;
     CUstream_st* stream_;
-    cuda_messages messages_;
+    std::optional<bool> messages_on_gpu_;
     vector<std::byte> tables_;
     std::size_t reserved_ = 0;
     std::shared_ptr<std::byte[]> on_host_;
@@ -123,9 +122,10 @@ private:
 
 } // namespace detail
 
-RESHARD_DECL std::shared_ptr<device> cuda(int number, CUstream_st* stream, cuda_messages messages) {
+RESHARD_DECL std::shared_ptr<device> cuda(int number, CUstream_st* stream,
+                                          std::optional<bool> messages_on_gpu) {
     return std::make_shared<detail::batch_device<detail::cuda_backend>>(
-        detail::cuda_backend(number, stream, messages));
+        detail::cuda_backend(number, stream, messages_on_gpu));
 }
 
 } // namespace reshard
