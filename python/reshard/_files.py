@@ -363,7 +363,11 @@ def _empty(framework: Framework, key: str, dtype: str, shape: tuple[int, ...]) -
         kind = _tensors.torch_dtype(dtype)
         if kind is None:
             raise Mistake(f"{key!r} is {dtype}, which PyTorch does not have")
-        made = torch.empty(shape, dtype=kind)
+        made = torch.empty(shape, dtype=kind)  # on PyTorch's default device
+        if made.device.type == "cuda":
+            return made, _tensors.elements_of(made)
+        if made.device.type != "cpu":
+            raise Mistake(f"PyTorch's default device is {made.device}, whose memory cannot be filled; make it 'cpu' or 'cuda'")
         strides = [stride * made.element_size() for stride in made.stride()]
         return made, (made.data_ptr(), list(shape), strides, made.element_size(), dtype, False, made)
     import numpy

@@ -149,12 +149,16 @@ enum class wire_place : std::uint8_t {
 /// Gives chunks and local transfers their addresses.
 class chunk_binder {
 public:
-    /// \param how         how results are written
+    /// \param write_mode  how results are written
     /// \param wire_device the device in whose memory chunks are packed; null for host memory
     /// \pre   with `wire_device`, all ends of chunks at this process are there, too
-    chunk_binder(bound_plan const& bound, stores how, copy_table& copies,
+    chunk_binder(bound_plan const& bound, stores write_mode, copy_table& copies,
                  wire_place wire = wire_place::message, device* wire_device = nullptr)
-        : bound_(bound), how_(how), copies_(copies), wire_(wire), wire_device_(wire_device) {}
+        : bound_(bound),
+          how_(write_mode),
+          copies_(copies),
+          wire_(wire),
+          wire_device_(wire_device) {}
 
     /// The device that has the ends of all chunks at this process; null if none has all of them.
     device* device_of_ends(vector<lane> const& lanes, bool sent) const;

@@ -261,7 +261,7 @@ private:
 
     /// Gives a direction its chunks, and memory in which they are packed: that of a device if MPI
     /// reads and writes it and all their tensors are there.
-    void open(chunk_window& window, vector<lane> const& lanes, bool sent, stores how);
+    void open(chunk_window& window, vector<lane> const& lanes, bool sent, stores write_mode);
 
     void move_all();
 

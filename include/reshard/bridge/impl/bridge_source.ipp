@@ -220,14 +220,14 @@ RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version
     std::uint64_t const before = stored_.stamp(memory_.data(), newest, number).load();
     tensor_view const stored = stored_.view(memory_.data(), buffer, number);
     index_t const bytes = stored_.list()[number].bytes;
-    bool const is_there = is_fetched(number, changed);
+    bool const was_fetched = is_fetched(number, changed);
     if (has_changed(number, newest, changed)) {
-        if (!is_there)
+        if (!was_fetched)
             fetch(number, stored);
         stamp.store(version);
         return bytes;
     }
-    if (is_there) { // the same elements as in the newest version
+    if (was_fetched) { // the same elements as in the newest version
         stamp.store(before);
         return bytes;
     }

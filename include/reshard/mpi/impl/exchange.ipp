@@ -240,9 +240,9 @@ inline bool mpi_reads([[maybe_unused]] memory_space memory) {
 }
 
 RESHARD_DECL void exchange::open(chunk_window& window, vector<lane> const& lanes, bool sent,
-                                 stores how) {
+                                 stores write_mode) {
     std::shared_ptr<std::byte[]> memory;
-    device* const near = chunk_binder(bound_, how, copies_).device_of_ends(lanes, sent);
+    device* const near = chunk_binder(bound_, write_mode, copies_).device_of_ends(lanes, sent);
     if (near) {
         packed_sizes sizes;
         for (lane const& lane : lanes)
@@ -250,7 +250,8 @@ RESHARD_DECL void exchange::open(chunk_window& window, vector<lane> const& lanes
                 sizes.add(static_cast<std::size_t>(chunk.bytes));
         memory = near->message_memory(sizes.staging(), mpi_reads(near->space()));
     }
-    chunk_binder const binder(bound_, how, copies_, wire_place::message, memory ? near : nullptr);
+    chunk_binder const binder(bound_, write_mode, copies_, wire_place::message,
+                              memory ? near : nullptr);
     window.open(sent ? binder.sends(lanes) : binder.receives(lanes), copies_, std::move(memory));
 }
 
