@@ -65,6 +65,15 @@ def jax_values(model, wanted):
     assert numpy.array_equal(target, wanted["w"])
 
 
+def on_the_default_device(model):
+    import torch
+
+    with torch.device("meta"):
+        for read in (lambda: reshard.load(model, framework="torch"),
+                     lambda: reshard.open(model, framework="torch")["w"][...]):
+            assert "PyTorch's default device is meta" in refusal(read)
+
+
 def dtensors(directory):
     """Each DTensor has the elements that PyTorch gives it, of uneven, empty and strided shards on meshes of all ranks."""
     import torch
@@ -242,6 +251,7 @@ if "torch" in TESTS[name]:
     start_torch()
 if name == "torch":
     torch_values(model, wanted)
+    on_the_default_device(model)
     dtensors(directory)
     fsdp(directory)
 elif name == "transformers":
