@@ -14,6 +14,7 @@
 #include "support/device_memory.hpp"
 #include "support/ranks_per_node.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -113,6 +114,47 @@ BOOST_AUTO_TEST_CASE(tensors_are_loaded_to_devices) {
                     want.memory.fetch();
                     BOOST_TEST(tensors.wrong() == "");
                 }
+}
+
+namespace {
+
+/// A device that knows the memory that it has provided, and counts the copies from there.
+class pinning_device final : public device {
+public:
+    explicit pinning_device(fake_device& next) : next_(next) {}
+    memory_space space() const override { return next_.space(); }
+    void copy(device_copy const& work) override {
+        auto const at = static_cast<std::byte const*>(work.source) - pinned_.get();
+        from_pinned += !work.reads_device && at >= 0 && at < static_cast<std::ptrdiff_t>(bytes_);
+        next_.copy(work);
+    }
+    void wait() override { next_.wait(); }
+    std::shared_ptr<std::byte[]> host_memory(std::size_t bytes) override {
+        bytes_ = bytes;
+        return pinned_ = std::shared_ptr<std::byte[]>(new std::byte[bytes]);
+    }
+
+    int from_pinned = 0;
+
+private:
+    fake_device& next_;
+    std::shared_ptr<std::byte[]> pinned_;
+    std::size_t bytes_ = 0;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(files_are_read_to_memory_that_the_device_provides) {
+    shared_directory const directory;
+    save(world(), held(rows()).tensors(), directory / "saved");
+    held tensors({whole_of("everywhere", data_type::bf16, {100})});
+    moved<tensor_view> want(tensors.cleared(), false);
+    auto const pinning = std::make_shared<pinning_device>(want.device);
+    load(world(), open_checkpoint(world(), directory / "saved"), want.tensors(),
+         {.devices = {pinning}, .reads = file_reads::direct});
+    want.memory.fetch();
+    BOOST_TEST(tensors.wrong() == "");
+    BOOST_TEST(pinning->from_pinned > 0);
 }
 
 BOOST_AUTO_TEST_CASE(relayed_windows_reach_devices) {

@@ -13,11 +13,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 /// \file
 /// Reads the bytes of a checkpoint, and compares them with the saved digests.
+
+namespace reshard {
+
+class device;
+
+} // namespace reshard
 
 namespace reshard::detail {
 
@@ -64,8 +71,9 @@ RESHARD_DECL shard_window window_of(data_type dtype, std::uint64_t chunk_size,
 class chunk_reader {
 public:
     /// \param verify if true, chunks with digests are read whole, and compared with the digests
-    /// \pre   `source` outlives this object
-    RESHARD_DECL chunk_reader(checkpoint const& source, bool verify);
+    /// \param near   a device to which the bytes go, which provides the memory; may be null
+    /// \pre   `source` and `near` outlive this object
+    RESHARD_DECL chunk_reader(checkpoint const& source, bool verify, device* near = nullptr);
 
     /// The bytes of a run of a shard, in memory that the next call reuses.
     ///
@@ -107,6 +115,9 @@ private:
     std::uint64_t chunk_bytes_of(checkpoint_shard const& shard) const;
     file_store::file const& file(holder_t number);
 
+    /// Memory for at least that many bytes. The memory before it is freed.
+    std::byte* reserve(std::size_t bytes);
+
     /// The first byte of a mapped shard, or null.
     std::byte const* mapped(shard_place shard_place);
 
@@ -125,7 +136,9 @@ private:
     holder_t open_number_ = 0;
     std::map<holder_t, leased_pages> pages_; ///< by file
     std::optional<holder_t> seen_number_;    ///< the last file of `find_in_pages`
-    vector<std::byte> buffer_;
+    device* near_;
+    std::shared_ptr<std::byte[]> buffer_;
+    std::size_t buffer_bytes_ = 0;
     std::optional<shard_place> queried_; ///< the shard of the last call of `mapped`
     std::byte const* mapped_ = nullptr;  ///< its first byte, or null
     std::optional<shard_place> held_;

@@ -5,10 +5,12 @@
 
 #include <reshard/storage/chunk_reader.hpp>
 
+#include <reshard/device/device.hpp>
 #include <reshard/format/delta_files.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -55,8 +57,11 @@ RESHARD_DECL element_run whole_bytes(loop_span const& elements, data_type dtype)
              static_cast<std::uint64_t>((elements.end * width + 7) / 8)}};
 }
 
-RESHARD_DECL chunk_reader::chunk_reader(checkpoint const& source, bool verify)
-    : source_(source), verify_(verify), unverified_(source.metadata().files.size(), false) {}
+RESHARD_DECL chunk_reader::chunk_reader(checkpoint const& source, bool verify, device* near)
+    : source_(source),
+      verify_(verify),
+      unverified_(source.metadata().files.size(), false),
+      near_(near) {}
 
 RESHARD_DECL checkpoint_shard const& chunk_reader::shard_at(shard_place shard_place) const {
     return source_.metadata().tensors[shard_place.tensor].shards[shard_place.shard];
@@ -164,6 +169,16 @@ RESHARD_DECL std::byte const* chunk_reader::find_in_pages(shard_place shard_plac
     return bytes;
 }
 
+RESHARD_DECL std::byte* chunk_reader::reserve(std::size_t bytes) {
+    if (!buffer_ || buffer_bytes_ < bytes) {
+        buffer_ = nullptr;
+        buffer_ =
+            near_ ? near_->host_memory(bytes) : std::make_unique_for_overwrite<std::byte[]>(bytes);
+        buffer_bytes_ = bytes;
+    }
+    return buffer_.get();
+}
+
 RESHARD_DECL std::byte const* chunk_reader::read(shard_place shard_place, byte_run run) {
     bool const is_held =
         held_ == shard_place && held_run_.begin <= run.begin && run.end <= held_run_.end;
@@ -173,10 +188,9 @@ RESHARD_DECL std::byte const* chunk_reader::read(shard_place shard_place, byte_r
             return pages; // valid only until the next call
         held_run_ = whole_chunks(shard_place, run);
         std::byte const* const bytes = mapped(shard_place);
-        if (!bytes && buffer_.size() < held_run_.size())
-            buffer_.resize(held_run_.size());
-        read_to(buffer_.data(), shard_place, held_run_);
-        held_bytes_ = bytes ? bytes + held_run_.begin : buffer_.data();
+        std::byte* const buffer = bytes ? buffer_.get() : reserve(held_run_.size());
+        read_to(buffer, shard_place, held_run_);
+        held_bytes_ = bytes ? bytes + held_run_.begin : buffer;
         held_ = shard_place;
     }
     return held_bytes_ + (run.begin - held_run_.begin);
@@ -187,12 +201,11 @@ RESHARD_DECL vector<bad_chunk> chunk_reader::find_bad(shard_place shard_place,
     vector<bad_chunk> chunks;
     checkpoint_shard const& shard = shard_at(shard_place);
     held_.reset();
-    buffer_.resize(std::max<std::size_t>(buffer_.size(),
-                                         std::min(chunk_bytes_of(shard), shard.end - shard.begin)));
+    std::byte* const buffer = reserve(std::min(chunk_bytes_of(shard), shard.end - shard.begin));
     std::uint64_t const before = bytes_read_;
     index_t const done = count.done();
     for (std::uint64_t i = 0; i < shard.digests.size(); ++i) {
-        if (auto bad = read_chunk(shard_place, i, buffer_.data()))
+        if (auto bad = read_chunk(shard_place, i, buffer))
             chunks.push_back(std::move(*bad));
         count.reach(done + static_cast<index_t>(bytes_read_ - before));
     }

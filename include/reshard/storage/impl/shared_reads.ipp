@@ -271,9 +271,17 @@ inline local_error read_united(mpi_group const& world, merged_directories const&
     return problem;
 }
 
+/// A device to which loops copy, or null.
+inline device* device_of(vector<stored_loop> const& loops) {
+    for (stored_loop const& loop : loops)
+        if (device* const target = loop.conversion.devices.target)
+            return target;
+    return nullptr;
+}
+
 RESHARD_DECL planned_reads::planned_reads(checkpoint const& source, vector<stored_loop> wanted,
                                           bool verify)
-    : reader(source, verify), loops(source.metadata(), std::move(wanted)) {
+    : reader(source, verify, device_of(wanted)), loops(source.metadata(), std::move(wanted)) {
     loops.for_each_window([this](window_run const& window) { windows.push_back(window); });
 }
 
