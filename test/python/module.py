@@ -19,6 +19,7 @@ import warnings
 
 import numpy
 import reshard
+from on_gpu import Described, OnGpu, capsule_of, cuda
 
 try:
     from mpi4py import MPI
@@ -433,16 +434,6 @@ class Lent:
         return self.array.__dlpack__()
 
 
-class Described(ctypes.Structure):
-    """DLManagedTensorVersioned of DLPack 1.0."""
-
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
-                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("data", ctypes.c_void_p),
-                ("device_type", ctypes.c_int32), ("device", ctypes.c_int32), ("ndim", ctypes.c_int32),
-                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64)]
-
-
 class Immutable:
     """A tensor of int16 with one axis that says to those who ask for version 1 that it is read-only, as JAX's are."""
 
@@ -453,9 +444,7 @@ class Immutable:
         self.asked = max_version
         self.extents = (ctypes.c_int64 * 1)(*self.array.shape)
         self.described = Described(1, 0, None, None, 1, self.array.ctypes.data, 1, 0, 1, 0, 16, 1, self.extents, None, 0)
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        return new(ctypes.addressof(self.described), self.name, None)
+        return capsule_of(self.described, self.name)
 
 
 class Refusing:
@@ -545,41 +534,6 @@ def refused(wrong, wrong_rank, begin, expected):
         raise AssertionError(f"it was not refused: {begin}")
 
 
-class OnGpu:
-    """A copy of an array in the memory of a GPU, of the library that stands in for CUDA."""
-
-    kinds = {"f": 2, "i": 0, "u": 1}
-    cuda = ctypes.CDLL(os.environ["RESHARD_CUDA_LIBRARY"]) if "RESHARD_CUDA_LIBRARY" in os.environ else None
-
-    def __init__(self, array, gpu=0, device_type=2):
-        self.array, self.gpu, self.device_type, self.stream = numpy.ascontiguousarray(array), gpu, device_type, None
-        memory = ctypes.c_void_p()
-        assert self.cuda.reshard_cuda_allocate(gpu, ctypes.c_size_t(self.array.nbytes), ctypes.byref(memory)) == 0
-        self.address = memory.value
-        self.move(self.address, self.array.ctypes.data)
-
-    def move(self, target, source):
-        pointer, size = ctypes.c_void_p, ctypes.c_size_t(self.array.nbytes)
-        assert self.cuda.reshard_cuda_copy(self.gpu, None, pointer(target), pointer(source), size) == 0
-        assert self.cuda.reshard_cuda_wait(self.gpu, None) == 0
-
-    def fetch(self):
-        self.move(self.array.ctypes.data, self.address)
-        return self.array
-
-    def __dlpack_device__(self):
-        return self.device_type, self.gpu
-
-    def __dlpack__(self, max_version=None, stream=None):
-        self.stream, dtype = stream, self.array.dtype
-        self.extents = (ctypes.c_int64 * self.array.ndim)(*self.array.shape)
-        self.described = Described(1, 0, None, None, 0, self.address, self.device_type, self.gpu, self.array.ndim,
-                                   self.kinds[dtype.kind], 8 * dtype.itemsize, 1, self.extents, None, 0)
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        return new(ctypes.addressof(self.described), b"dltensor_versioned", None)
-
-
 def on_gpus(directory):
     have = OnGpu(numpy.arange(6, dtype="float32"))
     library = os.environ["RESHARD_CUDA_LIBRARY"]
@@ -612,7 +566,7 @@ def on_gpus(directory):
     for device_type, name in ((10, "rocm:0"), (8, "device:0")):
         code, text = refusal(lambda: reshard.redistribute(comm, {"w": OnGpu(columns, 0, device_type)}, {}))
         assert code == "unsupported" and f"in the memory of {name}, which Python does not reach" in text, text
-    lost = OnGpu(columns)
+    lost = OnGpu(columns.copy())
     lost.gpu = 7
     code, text = refusal(lambda: reshard.redistribute(comm, {"w": lost}, {}))
     assert code == "unsupported" and "cuda(7): this machine has 2 GPUs" in text, text
@@ -740,7 +694,7 @@ said(name)
 described()
 tensors()
 dlpack()
-if OnGpu.cuda:
+if cuda:
     on_gpus(name)
 immutable_of_jax()
 mistakes()

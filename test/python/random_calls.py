@@ -1,7 +1,8 @@
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 """Random calls of the Python module, each compared with what NumPy makes of the same tensors: random_calls.py [COUNT
-[SEED]], alone or under mpiexec, with the folder of the module in PYTHONPATH. With PyTorch, half of the tensors are its."""
+[SEED]], alone or under mpiexec, with the folder of the module in PYTHONPATH. With PyTorch, half of the tensors are its; with
+RESHARD_CUDA_LIBRARY, a third are on GPUs."""
 
 import os
 import random
@@ -11,6 +12,7 @@ import tempfile
 
 import numpy
 import reshard
+from on_gpu import OnGpu, cuda
 
 try:
     from mpi4py import MPI
@@ -42,7 +44,7 @@ def boxes(shape):
 
 
 def tensor_of(array):
-    """The array in memory of any strides, of NumPy or PyTorch."""
+    """The array in memory of any strides, of NumPy, PyTorch, or on a GPU."""
     kind = common.randrange(4)
     if kind == 1 and array.ndim:
         array = numpy.asfortranarray(array)
@@ -52,6 +54,8 @@ def tensor_of(array):
         array = spread[::2]
     else:
         array = array.copy()
+    if cuda and common.random() < 1 / 3:
+        return OnGpu(array, common.randrange(2))
     return torch.from_numpy(array) if torch and common.random() < 0.5 else array
 
 

@@ -36,6 +36,7 @@ class allocations {
 public:
     void add(std::uintptr_t first, std::size_t bytes) { bytes_[first] = bytes; }
     bool remove(std::uintptr_t first) { return bytes_.erase(first) == 1; }
+    bool is_empty() const { return bytes_.empty(); }
     bool has(std::uintptr_t first, std::size_t bytes) const {
         auto const next = bytes_.upper_bound(first);
         return next != bytes_.begin() &&
@@ -62,11 +63,16 @@ public:
         std::size_t const first = (used_ + 255) / 256 * 256;
         if (first + bytes > capacity)
             return nullptr;
-        used_ = first + bytes;
+        used_ = first + std::max<std::size_t>(bytes, 1); // a new address for nothing, too
         held_.add(seen_ + first, bytes);
         return reinterpret_cast<void*>(seen_ + first);
     }
-    bool free(void* memory) { return held_.remove(reinterpret_cast<std::uintptr_t>(memory)); }
+    bool free(void* memory) {
+        bool const was_held = held_.remove(reinterpret_cast<std::uintptr_t>(memory));
+        if (held_.is_empty())
+            used_ = 0;
+        return was_held;
+    }
 
     bool has(void const* memory) const {
         return reinterpret_cast<std::uintptr_t>(memory) - seen_ < capacity;
