@@ -207,10 +207,13 @@ void add_gpus(detail::device_list& devices, auto const& tensors) {
     }
 }
 
-/// The GPUs of tensors that are right.
+/// Checks tensors, and returns a device for each GPU that they are on.
 ///
-/// \throws error for a tensor that `add` refused
+/// \throws error for a tensor that `add` refused; as `add_gpus`
 detail::device_list gpus_of(auto const&... tensors) {
+    for (auto const& problem : {tensors.first_error()...})
+        if (problem)
+            throw error(*problem);
     detail::device_list devices;
     (add_gpus(devices, tensors), ...);
     (tensors.check(detail::spaces_of(devices)), ...);
@@ -452,7 +455,7 @@ NB_MODULE(_reshard, module) {
 #else
     module.attr("mpi") = "another MPI";
 #endif
-    module.def("has_cuda", &portable_cuda::is_used);
+    module.def("has_cuda", &portable_cuda::has_functions);
     module.def("use_cuda", [](std::uintptr_t table) {
         portable_cuda::use(*reinterpret_cast<portable_cuda::calls const*>(table));
     });

@@ -4,13 +4,24 @@
 #define RESHARD_PYTHON_CUDA_CALLS_HPP
 
 #include <reshard/cuda/cuda_functions.hpp>
+#include <reshard/device/unit_kernels.hpp>
+#include <reshard/version.hpp>
+
+#include <cstddef>
 
 /// \file
 /// CUDA's functions as a table, since the module has to work where there is no CUDA.
 
 namespace portable_cuda {
 
+/// The release, and the sizes of what kernels read: they differ if a table of another build does not
+/// fit.
+inline constexpr std::size_t build_numbers[] = {RESHARD_VERSION, sizeof(reshard::detail::unit_box),
+                                                sizeof(reshard::detail::unit_program),
+                                                sizeof(reshard::detail::unit_piece)};
+
 struct calls {
+    std::size_t numbers[4];
     decltype(&reshard_cuda_count) count;
     decltype(&reshard_cuda_error_text) error_text;
     decltype(&reshard_cuda_allocate) allocate;
@@ -23,11 +34,13 @@ struct calls {
     decltype(&reshard_cuda_wait) wait;
 };
 
-/// Makes `cuda()` use a table, which stays.
+/// Makes `cuda()` use a table. It must exist until the program ends.
+///
+/// \throws error with errc::unsupported for a table of another build
 void use(calls const& table);
 
-/// Whether there is a table.
-bool is_used();
+/// Whether `use` was called.
+bool has_functions();
 
 } // namespace portable_cuda
 

@@ -11,17 +11,16 @@ from ._error import Error
 _CUDA, _CUDA_MANAGED = 2, 13  # DLPack's numbers of devices
 
 
-def prepares(tensor: object) -> bool:
-    """Whether a tensor is on a GPU of NVIDIA. Then the module can reach it."""
+def is_on_gpu(tensor: object) -> bool:
+    """Whether a tensor is in the memory of a GPU of NVIDIA."""
     device_of = getattr(tensor, "__dlpack_device__", None)
-    if device_of is None or device_of()[0] not in (_CUDA, _CUDA_MANAGED):
-        return False
-    if not _reshard.has_cuda():
-        _load()
-    return True
+    return device_of is not None and device_of()[0] in (_CUDA, _CUDA_MANAGED)
 
 
-def _load() -> None:
+def load() -> None:
+    """Loads the functions, unless they are loaded."""
+    if _reshard.has_cuda():
+        return
     path = os.environ.get("RESHARD_CUDA_LIBRARY") or os.path.join(os.path.dirname(__file__), "cuda.so")
     if not os.path.exists(path):
         raise Error(f"the tensor is on a GPU, and this build of reshard has no CUDA ({path} is not there): build it where "

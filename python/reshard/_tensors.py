@@ -76,12 +76,21 @@ def capsule_of(tensor: Any) -> Any:
     for method in ("is_neg", "is_conj"):
         if getattr(tensor, method, bool)():
             raise Mistake(f"its memory does not hold its values ({method}()); give tensor.resolve_{method[3:]}()")
-    # The module copies on CUDA's default stream, number 1 here: the tensor's stream is waited for there.
-    stream = {"stream": 1} if _cuda.prepares(tensor) else {}
+    if not _cuda.is_on_gpu(tensor):
+        return _exported(tensor)
+    _cuda.load()
+    # PyTorch exports only tensors of its current GPU. Stream 1 is CUDA's default stream, on which the module copies: the
+    # tensor's library makes it wait for the tensor's own stream.
+    is_of_torch = is_a(tensor, "torch", "Tensor")
+    with sys.modules["torch"].cuda.device(tensor.device) if is_of_torch else contextlib.nullcontext():
+        return _exported(tensor, stream=1)
+
+
+def _exported(tensor: Any, **arguments: Any) -> Any:
     try:
-        return tensor.__dlpack__(max_version=(1, 1), **stream)
+        return tensor.__dlpack__(max_version=(1, 1), **arguments)
     except TypeError:
-        return tensor.__dlpack__(**stream)
+        return tensor.__dlpack__(**arguments)
 
 
 def described(array: Any) -> tuple[Any, ...]:

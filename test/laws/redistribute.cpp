@@ -72,6 +72,7 @@ BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does) {
     used.print();
     BOOST_TEST(sum.differences == 0);
     BOOST_TEST(used.percent_deep() >= 50);
+    BOOST_TEST((!test::is_on_device() || test::calls_on_device() > test::program_count));
     for (std::size_t i = 0; i < oracle::operation_names.size(); ++i)
         BOOST_TEST(used.percent(i) >= 5, oracle::operation_names[i] << " is too rare");
 }

@@ -15,6 +15,7 @@
 #include "support/ranks_per_node.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -124,8 +125,9 @@ public:
     explicit pinning_device(fake_device& next) : next_(next) {}
     memory_space space() const override { return next_.space(); }
     void copy(device_copy const& work) override {
-        auto const at = static_cast<std::byte const*>(work.source) - pinned_.get();
-        from_pinned += !work.reads_device && at >= 0 && at < static_cast<std::ptrdiff_t>(bytes_);
+        auto const first = reinterpret_cast<std::uintptr_t>(pinned_.get());
+        auto const at = reinterpret_cast<std::uintptr_t>(work.source);
+        from_pinned += !work.reads_device && at >= first && at - first < bytes_;
         next_.copy(work);
     }
     void wait() override { next_.wait(); }

@@ -68,6 +68,12 @@ inline void redistribute_ranks(std::span<const_state_dict const> source,
 /// Whether the laws are tested with tensors on a fake device.
 inline bool is_on_device() { return std::getenv("RESHARD_TEST_DEVICE") != nullptr; }
 
+/// The number of calls that have used the device.
+inline std::size_t& calls_on_device() {
+    static std::size_t count = 0;
+    return count;
+}
+
 /// The same tensors on a fake device; every second array stays in host memory.
 template <class View>
 class ranks_on_device {
@@ -98,6 +104,7 @@ inline void redistribute_ranks(std::span<const_state_dict const> source,
     ranks_on_device<const_tensor_view> const from(source, fake);
     ranks_on_device<tensor_view> const to(target, fake);
     redistribute_ranks(from.ranks(), to.ranks(), {.program = program, .devices = listed({&fake})});
+    calls_on_device() += fake.was_used();
     to.fetch();
 }
 

@@ -60,9 +60,10 @@ public:
     ///
     /// Compares each shard with the last version, up to the first bit that differs. For changed
     /// shards, this costs almost nothing compared with the copy. Unchanged shards are read once, in
-    /// both versions. No digests are computed.
+    /// both versions. Shards on devices are copied first, changed or not. No digests are computed.
     ///
     /// \par Collective every rank of the group, in the same order
+    /// \throws error on every rank if a device fails; the last version stays complete
     /// \post  every reader then finds this version complete, or a newer one
     std::uint64_t publish();
 

@@ -61,8 +61,8 @@ public:
     /// if messages are in host memory.
     ///
     /// \param mpi_reads_it whether this MPI reads and writes the memory of this device, as it says
-    virtual std::shared_ptr<std::byte[]> message_memory(std::size_t bytes, bool mpi_reads_it) {
-        static_cast<void>(bytes), static_cast<void>(mpi_reads_it);
+    virtual std::shared_ptr<std::byte[]> message_memory([[maybe_unused]] std::size_t bytes,
+                                                        [[maybe_unused]] bool mpi_reads_it) {
         return nullptr;
     }
 };

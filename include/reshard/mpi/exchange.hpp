@@ -154,8 +154,8 @@ struct chunk_window {
     std::size_t used = 0;          ///< bytes of `staging`, if `has_room_for_all`
 
     /// \param copies of the packets
-    /// \param memory with room for `staging_of` the chunks; null: host memory, which a device of
-    ///               the copies provides if there is one
+    /// \param memory of `packed_sizes::staging` bytes; null: host memory, which a device of the
+    ///               copies provides if there is one
     void open(bound_chunks chunks, copy_table const& copies, std::shared_ptr<std::byte[]> memory);
 
     void rewind() {
@@ -259,8 +259,8 @@ private:
     /// Non-temporal stores if the arriving bytes exceed the caches.
     stores stores_for(process_transfers const& transfers) const;
 
-    /// Gives a direction its chunks, and memory in which they are packed: that of a device if MPI
-    /// reads and writes it and all their tensors are there.
+    /// Gives a direction its chunks, and memory in which they are packed. The memory is on a device
+    /// if MPI can use it and all tensors of this direction are on that device.
     void open(chunk_window& window, vector<lane> const& lanes, bool sent, stores write_mode);
 
     void move_all();

@@ -95,13 +95,16 @@ public:
 
     memory_space space() const override { return {memory_space::device, number_}; }
 
-    /// Lets MPI read and write messages in the memory of this device, as MPI does that knows the
-    /// device.
-    void is_known_to_mpi(bool known) { is_known_to_mpi_ = known; }
+    /// Whether messages are in the memory of this device, as with an MPI that reads and writes it.
+    /// Such jobs end before this object.
+    void set_message_memory(bool is_here) { has_messages_ = is_here; }
+    /// How often `message_memory` has returned memory.
+    std::size_t message_memories() const { return message_memories_; }
 
     std::shared_ptr<std::byte[]> message_memory(std::size_t bytes, bool) override {
-        if (!is_known_to_mpi_)
+        if (!has_messages_)
             return nullptr;
+        ++message_memories_;
         void* const memory = allocate(bytes);
         std::size_t const begin = offset_of(memory);
         messages_[begin] = bytes;
@@ -264,7 +267,8 @@ private:
     std::map<std::size_t, std::size_t> messages_;    ///< those with addresses in the other mapping
     vector<device_copy> pending_;
     bool started_ = false;
-    bool is_known_to_mpi_ = false;
+    bool has_messages_ = false;
+    std::size_t message_memories_ = 0;
     std::uint64_t state_ = 1;
 };
 

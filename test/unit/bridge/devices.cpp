@@ -142,6 +142,32 @@ BOOST_AUTO_TEST_CASE(a_device_that_fails_leaves_the_last_version) {
     BOOST_TEST(all.first.version().value() == 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_version_that_failed_leaves_no_element_in_later_versions) {
+    weights_on_devices all;
+    failing_device failing(all.near);
+    device_memory<const_tensor_view> const have(const_state_dict(all.have.views()), {&all.near},
+                                                false, 0);
+    bridge_source source(solo(), have.shards(), all.port,
+                         {.devices = {std::shared_ptr<device>(std::shared_ptr<void>(), &failing)}});
+    bridge_target target(solo(), all.first.views(), all.port);
+    all.have.set(1);
+    have.store();
+    source.publish();
+    source.publish(); // both buffers have the same elements
+    BOOST_TEST(target.update() == 2u);
+    all.have.set("a", 2);
+    have.store();
+    failing.fails = true;
+    BOOST_CHECK_EXCEPTION(source.publish(), error, mentions(errc::io, "the device has failed"));
+    failing.fails = false;
+    BOOST_TEST(source.publish({"b"}) == 3u);
+    BOOST_TEST(target.update() == 3u);
+    BOOST_TEST(all.first.version().value() == 1);
+    BOOST_TEST(source.publish() == 4u);
+    BOOST_TEST(target.update() == 4u);
+    BOOST_TEST(all.first.version_of("a").value() == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_side_without_the_device_is_refused) {
     weights_on_devices all;
     device_memory<const_tensor_view> const have(const_state_dict(all.have.views()), {&all.near},

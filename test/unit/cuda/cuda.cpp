@@ -19,6 +19,8 @@
 
 using namespace reshard;
 
+extern "C" int cudaStreamCreate(CUstream_st** stream);
+
 BOOST_AUTO_TEST_SUITE(cuda_cuda)
 
 namespace {
@@ -71,6 +73,11 @@ BOOST_AUTO_TEST_CASE(messages_are_on_the_gpu_if_mpi_reads_it_or_the_caller_says_
         auto const memory = cuda(0, nullptr, messages_on_gpu)->message_memory(64, mpi_reads_it);
         BOOST_TEST((memory != nullptr) == is_on_gpu);
     }
+    constexpr std::size_t too_much = std::size_t{1} << 44;
+    BOOST_TEST(!cuda()->message_memory(too_much, true));
+    BOOST_CHECK_EXCEPTION(
+        cuda(0, nullptr, true)->message_memory(too_much, false), error,
+        [](error const& problem) { return problem.code() == errc::limit_exceeded; });
 }
 
 namespace {
@@ -114,12 +121,14 @@ private:
 
 BOOST_AUTO_TEST_CASE(tensors_move_after_the_work_on_the_callers_stream,
                      *boost::unit_test::precondition(has_gpu)) {
+    CUstream_st* stream = nullptr;
+    BOOST_TEST(cudaStreamCreate(&stream) == 0);
     std::vector<float> const rows{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     std::vector<float> const columns{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
     for (bool const source_is_pinned : {false, true})
         for (bool const target_is_pinned : {false, true}) {
             gpu_floats have(source_is_pinned), want(target_is_pinned);
-            have.put(rows, nullptr); // nobody waits for it
+            have.put(rows, stream); // nobody waits for it
             mapping program;
             program.define("v", transpose(program.source("w", {3, 4}, data_type::f32)));
             const_state_dict from;
@@ -127,8 +136,8 @@ BOOST_AUTO_TEST_CASE(tensors_move_after_the_work_on_the_callers_stream,
             from.add(replicated("w", data_type::f32, {3, 4}), have.view({3, 4}));
             to.add(replicated("v", data_type::f32, {4, 3}), want.view({4, 3}));
             if (source_is_pinned) // work of the host, which nothing orders
-                BOOST_TEST(reshard_cuda_wait(0, nullptr) == 0);
-            redistribute(solo(), from, to, {.program = program, .devices = {cuda()}});
+                BOOST_TEST(reshard_cuda_wait(0, stream) == 0);
+            redistribute(solo(), from, to, {.program = program, .devices = {cuda(0, stream)}});
             BOOST_TEST(want.values() == columns, boost::test_tools::per_element());
         }
 }

@@ -208,8 +208,11 @@ RESHARD_DECL void source_state::fetch_all(std::uint64_t version,
                                           vector<bool> const& changed) const {
     run_and_wait(devices_, [&] {
         for (std::size_t i = 0; i < stored_.list().size(); ++i)
-            if (is_fetched(i, changed))
+            if (is_fetched(i, changed)) {
+                // No version has these elements if another shard fails.
+                stored_.stamp(memory_.data(), version % 2, i).store(0);
                 fetch(i, stored_.view(memory_.data(), version % 2, i));
+            }
     });
 }
 
@@ -256,14 +259,16 @@ RESHARD_DECL std::uint64_t source_state::publish(vector<std::string> const* patt
                  problem);
     waiting const clock(0);
     index_t bytes = 0;
+    double seconds = 0;
     agree_on(world_, [&] { // the version is complete once all ranks are here
         fetch_all(version, changed);
         for (std::size_t i = 0; i < stored_.list().size(); ++i)
             bytes += put(i, version, changed);
         finish_version(control(), version, static_cast<std::uint64_t>(world_.size()));
+        seconds = clock.seconds();
     });
     done_.bytes = bytes;
-    done_.seconds = clock.seconds();
+    done_.seconds = seconds;
     done_.bytes_of_all += done_.bytes;
     done_.seconds_of_all += done_.seconds;
     is_empty_ = false;

@@ -134,7 +134,7 @@ RESHARD_DECL bool bridge_session::fill_started(wanted_version const& version,
             i + 1 == transfers.size() || transfers[i + 1].target_key != transfers[i].target_key;
         if (!is_last || !std::exchange(is_touched, false))
             continue;
-        wait_for(devices_); // they read the source's memory until then
+        wait_for(devices_); // they may still read the source's memory
         if (!is_intact(control(), version.number))
             return false;
         if (ready)

@@ -19,12 +19,14 @@ namespace reshard {
 
 namespace detail {
 
+/// CUDA's error for memory that is short.
+inline constexpr int cuda_out_of_memory = 2;
+
 /// \throws error with errc::limit_exceeded if memory is short, else with errc::io
 inline void check_cuda(int problem, char const* noun) {
-    constexpr int out_of_memory = 2;
     if (problem != 0)
-        fail(problem == out_of_memory ? errc::limit_exceeded : errc::io, "CUDA failed in ", noun,
-             ": ", reshard_cuda_error_text(problem));
+        fail(problem == cuda_out_of_memory ? errc::limit_exceeded : errc::io, "CUDA failed in ",
+             noun, ": ", reshard_cuda_error_text(problem));
 }
 
 /// The functions of CUDA that a `batch_device` needs.
@@ -56,7 +58,14 @@ public:
     }
 
     std::shared_ptr<std::byte[]> message_memory(std::size_t bytes, bool mpi_reads_it) const {
-        return messages_on_gpu_.value_or(mpi_reads_it) ? gpu_memory(bytes) : nullptr;
+        if (!messages_on_gpu_.value_or(mpi_reads_it))
+            return nullptr;
+        void* memory = nullptr;
+        int const problem = reshard_cuda_allocate(number_, bytes, &memory);
+        if (problem == cuda_out_of_memory && !messages_on_gpu_)
+            return nullptr; // the caller has not asked for it
+        check_cuda(problem, "an allocation");
+        return {static_cast<std::byte*>(memory), reshard_cuda_free};
     }
 
     bool can_use(void const* host) const { return reshard_cuda_can_use(host) != 0; }
@@ -101,14 +110,10 @@ private:
         if (bytes <= reserved_)
             return;
         on_host_ = host_memory(2 * bytes);
-        on_gpu_ = gpu_memory(2 * bytes);
-        reserved_ = 2 * bytes;
-    }
-
-    std::shared_ptr<std::byte[]> gpu_memory(std::size_t bytes) const {
         void* memory = nullptr;
-        check_cuda(reshard_cuda_allocate(number_, bytes, &memory), "an allocation");
-        return {static_cast<std::byte*>(memory), reshard_cuda_free};
+        check_cuda(reshard_cuda_allocate(number_, 2 * bytes, &memory), "an allocation");
+        on_gpu_ = {static_cast<std::byte*>(memory), reshard_cuda_free};
+        reserved_ = 2 * bytes;
     }
 
     int number_;

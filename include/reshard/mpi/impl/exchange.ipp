@@ -8,10 +8,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/tensor/traits.hpp>
 
-#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
-#include <mpi-ext.h> // MPIX_Query_cuda_support
-#endif
-
+#include <dlfcn.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -226,17 +223,14 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
     }
 }
 
-/// Whether this MPI says that it reads and writes memory of that kind.
-inline bool mpi_reads([[maybe_unused]] memory_space memory) {
-#if defined(MPIX_CUDA_AWARE_SUPPORT) || defined(MPICH_VERSION)
-    if (memory.kind == memory_space::cuda)
-        return MPIX_Query_cuda_support() == 1;
-#endif
-#if defined(MPIX_ROCM_AWARE_SUPPORT)
-    if (memory.kind == memory_space::rocm)
-        return MPIX_Query_rocm_support() == 1;
-#endif
-    return false;
+/// Whether this MPI says that it reads and writes memory of that kind. The functions are looked up
+/// when the program runs, since not every MPI has them.
+inline bool mpi_reads(memory_space memory) {
+    char const* const name = memory.kind == memory_space::cuda   ? "MPIX_Query_cuda_support"
+                             : memory.kind == memory_space::rocm ? "MPIX_Query_rocm_support"
+                                                                 : nullptr;
+    void* const found = name ? ::dlsym(RTLD_DEFAULT, name) : nullptr;
+    return found && reinterpret_cast<int (*)()>(found)() == 1;
 }
 
 RESHARD_DECL void exchange::open(chunk_window& window, vector<lane> const& lanes, bool sent,

@@ -171,6 +171,7 @@ RESHARD_DECL std::byte const* chunk_reader::find_in_pages(shard_place shard_plac
 
 RESHARD_DECL std::byte* chunk_reader::reserve(std::size_t bytes) {
     if (!buffer_ || buffer_bytes_ < bytes) {
+        bytes = std::max(bytes, 2 * buffer_bytes_); // pinned memory is slow to get
         buffer_ = nullptr;
         buffer_ =
             near_ ? near_->host_memory(bytes) : std::make_unique_for_overwrite<std::byte[]>(bytes);
