@@ -4,8 +4,10 @@
 #include <reshard/bridge/port_file.hpp>
 
 #include "support/agreed_error.hpp"
+#include "support/device_memory.hpp"
 #include "support/halves.hpp"
 #include "support/rank_tensors.hpp"
+#include "support/says.hpp"
 
 #include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/group/gather_values.hpp>
@@ -91,6 +93,42 @@ BOOST_AUTO_TEST_CASE(any_layout_is_taken_over_from_any_other) {
         source.reset();
         world.barrier();
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_device_that_fails_on_one_rank_fails_on_all_of_its_side) {
+    square_part part(side, 0);
+    testing::fake_device fake(std::size_t{1} << 16);
+    test::failing_device failing(fake);
+    test::device_memory<tensor_view> const on_device(part.views(), {&fake}, false, 0);
+    device_list const devices{std::shared_ptr<device>(std::shared_ptr<void>(), &failing)};
+    bool const is_last = side.rank() + 1 == side.size();
+    auto const refused = test::mentions(errc::io, "the device has failed");
+    std::optional<bridge_source> source;
+    if (is_source) {
+        source.emplace(side, on_device.shards(), port, bridge_options{.devices = devices});
+        BOOST_TEST(source->publish() == 1u);
+        std::ranges::fill(part.elements, 2.0F);
+        on_device.store();
+        failing.fails = is_last;
+        BOOST_CHECK_EXCEPTION(source->publish(), error, refused);
+        failing.fails = false;
+        BOOST_TEST(source->stats().version == 1u);
+        BOOST_TEST(source->publish() == 2u);
+    }
+    world.barrier();
+    if (is_target) {
+        square_part columns(side, 1);
+        test::device_memory<tensor_view> const want(columns.views(), {&fake}, false, 0);
+        bridge_target target(side, want.shards(), port, {.deadline = ever, .devices = devices});
+        failing.fails = is_last;
+        BOOST_CHECK_EXCEPTION(target.update(2), error, refused);
+        failing.fails = false;
+        BOOST_TEST(target.version() == 0u);
+        BOOST_TEST(target.update(2) == 2u);
+        want.fetch();
+        BOOST_TEST(std::ranges::count(columns.elements, 2.0F) == std::ssize(columns.elements));
+    }
+    world.barrier(); // the source stays until the targets have it
 }
 
 // The source waits for nobody, so that some versions are overwritten while they are read.

@@ -4,6 +4,8 @@
 #define RESHARD_TEST_SUPPORT_DEVICE_MEMORY_HPP
 
 #include <reshard/bind/options.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/tensor/state_dict.hpp>
 #include <reshard/tensor/view.hpp>
 #include <reshard/testing/fake_device.hpp>
@@ -116,6 +118,24 @@ inline device_list listed(std::vector<testing::fake_device*> const& devices) {
         list.push_back(std::shared_ptr<reshard::device>(std::shared_ptr<void>(), device));
     return list;
 }
+
+/// A device whose copies fail while `fails` is set.
+class failing_device final : public device {
+public:
+    explicit failing_device(device& next) : next_(next) {}
+    memory_space space() const override { return next_.space(); }
+    void copy(device_copy const& work) override { next_.copy(work); }
+    void wait() override {
+        next_.wait();
+        if (fails)
+            fail(errc::io, "the device has failed");
+    }
+
+    bool fails = false;
+
+private:
+    device& next_;
+};
 
 /// Which arrays of a call are on its device, as `device_memory` takes it.
 struct device_mix {

@@ -32,24 +32,6 @@ struct weights_on_devices {
     testing::fake_device far{std::size_t{1} << 16, 1};
 };
 
-/// A device whose copies fail while `fails` is set.
-class failing_device final : public device {
-public:
-    explicit failing_device(device& next) : next_(next) {}
-    memory_space space() const override { return next_.space(); }
-    void copy(device_copy const& work) override { next_.copy(work); }
-    void wait() override {
-        next_.wait();
-        if (fails)
-            fail(errc::io, "the device has failed");
-    }
-
-    bool fails = false;
-
-private:
-    device& next_;
-};
-
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(bridge_devices)
