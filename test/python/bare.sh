@@ -21,5 +21,5 @@ if [ ! -e "$folder/made" ]; then
     touch "$folder/made"
 fi
 mkdir -p "$folder/reshard"
-cp "$wheel" "$here/wheel.sh" "$here/module.py" "$folder/reshard"
+cp "$wheel" "$here/wheel.sh" "$here/module.py" "$here/on_gpu.py" "$folder/reshard"
 chroot "$folder" sh "/reshard/wheel.sh" "/reshard/$(basename "$wheel")"
