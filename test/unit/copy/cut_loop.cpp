@@ -86,4 +86,24 @@ BOOST_AUTO_TEST_CASE(parts_of_a_row_major_loop_come_in_its_order) {
     BOOST_TEST(std::is_sorted(places.begin(), places.end()));
 }
 
+BOOST_AUTO_TEST_CASE(the_bytes_of_a_side_are_those_from_its_first_to_its_last_element) {
+    struct {
+        affine_copy loop;
+        data_type dtype;
+        index_t first, bytes, offset;
+    } const cases[] = {
+        {{{}, 7, {}, 0, {}}, data_type::f32, 28, 4, 0},
+        {{{2, 2}, 1, {10, 1}, 0, {2, 1}}, data_type::f32, 4, 48, 0}, // elements 1 to 12
+        {{{3}, 5, {-2}, 0, {1}}, data_type::u8, 1, 5, 4},            // 5, 3, 1
+        {{{3}, 3, {1}, 0, {1}}, data_type::f4, 1, 2, 1},             // half of byte 1, and byte 2
+        {{{2}, -2, {4}, 0, {1}}, data_type::bf16, -4, 10, 0},
+    };
+    for (auto const& [loop, dtype, first, bytes, offset] : cases) {
+        byte_range const range = byte_range_of(loop, source_of_loop, dtype);
+        BOOST_TEST(range.first == first);
+        BOOST_TEST(range.bytes == bytes);
+        BOOST_TEST(range.offset == offset);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
