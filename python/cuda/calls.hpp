@@ -7,6 +7,7 @@
 #include <reshard/device/unit_kernels.hpp>
 #include <reshard/version.hpp>
 
+#include <array>
 #include <cstddef>
 
 /// \file
@@ -14,14 +15,13 @@
 
 namespace portable_cuda {
 
-/// The release, and the sizes of what kernels read: they differ if a table of another build does not
-/// fit.
-inline constexpr std::size_t build_numbers[] = {RESHARD_VERSION, sizeof(reshard::detail::unit_box),
-                                                sizeof(reshard::detail::unit_program),
-                                                sizeof(reshard::detail::unit_piece)};
+/// The release, and the sizes of what kernels read. A table of another build has other numbers.
+inline constexpr std::array<std::size_t, 4> build_numbers{
+    RESHARD_VERSION, sizeof(reshard::detail::unit_box), sizeof(reshard::detail::unit_program),
+    sizeof(reshard::detail::unit_piece)};
 
 struct calls {
-    std::size_t numbers[4];
+    std::array<std::size_t, 4> numbers;
     decltype(&reshard_cuda_count) count;
     decltype(&reshard_cuda_error_text) error_text;
     decltype(&reshard_cuda_allocate) allocate;

@@ -7,18 +7,10 @@
 
 extern "C" portable_cuda::calls const* reshard_cuda_calls() {
     static constexpr portable_cuda::calls table{
-        {portable_cuda::build_numbers[0], portable_cuda::build_numbers[1],
-         portable_cuda::build_numbers[2], portable_cuda::build_numbers[3]},
-        reshard_cuda_count,
-        reshard_cuda_error_text,
-        reshard_cuda_allocate,
-        reshard_cuda_free,
-        reshard_cuda_allocate_host,
-        reshard_cuda_free_host,
-        reshard_cuda_can_use,
-        reshard_cuda_copy,
-        reshard_cuda_launch,
-        reshard_cuda_wait,
+        portable_cuda::build_numbers, reshard_cuda_count,   reshard_cuda_error_text,
+        reshard_cuda_allocate,        reshard_cuda_free,    reshard_cuda_allocate_host,
+        reshard_cuda_free_host,       reshard_cuda_can_use, reshard_cuda_copy,
+        reshard_cuda_launch,          reshard_cuda_wait,
     };
     return &table;
 }

@@ -5,8 +5,6 @@
 #include <reshard/core/error.hpp>
 #include <reshard/impl/cuda.hpp>
 
-#include <algorithm>
-
 /// \file
 /// `cuda()`, and the functions that it calls, by a table that Python gives.
 
@@ -25,7 +23,7 @@ calls const& functions() {
 } // namespace
 
 void use(calls const& table) {
-    if (!std::ranges::equal(table.numbers, build_numbers))
+    if (table.numbers != build_numbers)
         reshard::fail(reshard::errc::unsupported,
                       "the library of CUDA's functions is of another build of reshard");
     table_of_cuda = &table;

@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(few_chunks_of_trees_are_under_way_to_one_rank) {
                                                                             {1, true}})
         sends.chunks.push_back({peer, 1, &memory, 0, 0, lane::not_relayed, is_of_tree});
     chunk_window window;
-    window.open(std::move(sends), copy_table(), nullptr);
+    window.open(std::move(sends), nullptr);
     std::vector<std::size_t> slots;
     while (window.next < 7) {
         BOOST_TEST(!window.is_peer_busy());

@@ -64,9 +64,9 @@ public:
     ///
     /// \param  least the lowest version to wait for, until the deadline
     /// \throws error on every rank: errc::deadline if such a version was not published, or if each
-    ///         such version was overwritten during the read; the error of `bridge_options::ready`, or
-    ///         of a device;
-    ///         as the constructor if another source does not fit. `front` is then unchanged
+    ///         such version was overwritten during the read; the error of a device, or of
+    ///         `bridge_options::ready`; as the constructor if another source does not fit. Then
+    ///         `front` is unchanged
     std::uint64_t update(std::uint64_t least = 0);
 
     /// The set that has a complete version, 0 or 1; below, the number of that version.

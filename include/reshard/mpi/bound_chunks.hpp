@@ -160,9 +160,6 @@ public:
           wire_(wire),
           wire_device_(wire_device) {}
 
-    /// The device that has the ends of all chunks at this process; null if none has all of them.
-    device* device_of_ends(vector<lane> const& lanes, bool sent) const;
-
     bound_chunks sends(vector<lane> const& lanes) const { return bind(lanes, true); }
 
     bound_chunks receives(vector<lane> const& lanes) const { return bind(lanes, false); }

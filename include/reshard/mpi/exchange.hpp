@@ -131,10 +131,7 @@ struct packed_sizes {
     std::size_t largest = 0;
     std::size_t sum = 0;
 
-    void add(std::size_t bytes) {
-        largest = std::max(largest, bytes);
-        sum += bytes;
-    }
+    explicit packed_sizes(vector<bound_chunk> const& chunks);
 
     /// The memory in which the chunks are packed.
     std::size_t staging() const { return std::min(sum, most_staged * largest); }
@@ -153,10 +150,8 @@ struct chunk_window {
     bool has_room_for_all = false; ///< each packed chunk has its own memory
     std::size_t used = 0;          ///< bytes of `staging`, if `has_room_for_all`
 
-    /// \param copies of the packets
-    /// \param memory of `packed_sizes::staging` bytes; null: host memory, which a device of the
-    ///               copies provides if there is one
-    void open(bound_chunks chunks, copy_table const& copies, std::shared_ptr<std::byte[]> memory);
+    /// \param memory of `packed_sizes(chunks.chunks).staging()` bytes
+    void open(bound_chunks chunks, std::shared_ptr<std::byte[]> memory);
 
     void rewind() {
         next = 0;
@@ -175,30 +170,10 @@ struct chunk_window {
     /// True if the next chunk is of a tree, and its peer has `most_of_trees` such chunks under way.
     ///
     /// \pre not all chunks are started
-    bool is_peer_busy() const {
-        std::size_t of_trees = 0;
-        for (bound_chunk const* const other : under_way)
-            of_trees += other && other->is_of_tree && other->peer == next_chunk().peer;
-        return next_chunk().is_of_tree && of_trees >= most_of_trees;
-    }
+    bool is_peer_busy() const;
 
     /// Gives the next chunk a slot.
-    std::size_t start() {
-        std::size_t const slot = idle.back();
-        idle.pop_back();
-        under_way[slot] = &all.chunks[next++];
-        wire[slot] = nullptr;
-        if (under_way[slot]->direct)
-            return slot;
-        if (has_room_for_all) {
-            wire[slot] = staging.get() + used;
-            used += static_cast<std::size_t>(under_way[slot]->bytes);
-        } else {
-            wire[slot] = free.back();
-            free.pop_back();
-        }
-        return slot;
-    }
+    std::size_t start();
 
     void finish(std::size_t slot) {
         under_way[slot] = nullptr;

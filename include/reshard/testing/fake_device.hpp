@@ -159,11 +159,20 @@ private:
         return at >= begin && at - begin < capacity_;
     }
 
+    /// By offset, the number of bytes.
+    using byte_counts = std::map<std::size_t, std::size_t>;
+
+    /// Whether one of the ranges has these bytes.
+    static bool has_bytes(byte_counts const& ranges, std::size_t begin, std::size_t bytes) {
+        auto const next = ranges.upper_bound(begin);
+        return next != ranges.begin() &&
+               begin + bytes <= std::prev(next)->first + std::prev(next)->second;
+    }
+
     std::size_t offset_of(void const* memory) const {
         auto const at = reinterpret_cast<std::uintptr_t>(memory);
         std::size_t const in_own = at - reinterpret_cast<std::uintptr_t>(own_);
-        auto const next = messages_.upper_bound(in_own);
-        if (next != messages_.begin() && in_own < std::prev(next)->first + std::prev(next)->second)
+        if (has_bytes(messages_, in_own, 1))
             return in_own;
         return at - reinterpret_cast<std::uintptr_t>(seen_);
     }
@@ -179,9 +188,7 @@ private:
             fail(errc::usage, "fake device ", number_,
                  ": an end on the device has an address that is not in its memory; does the tensor "
                  "name the right device?");
-        auto const next = allocations_.upper_bound(begin);
-        if (next == allocations_.begin() ||
-            begin + bytes > std::prev(next)->first + std::prev(next)->second)
+        if (!has_bytes(allocations_, begin, bytes))
             fail(errc::usage, "fake device ", number_, ": bytes ", begin, " to ", begin + bytes,
                  " are not in one allocation: they were freed, or exceed it");
     }
@@ -263,8 +270,8 @@ private:
     std::size_t used_ = 0;
     std::byte* seen_ = nullptr; ///< without access
     std::byte* own_ = nullptr;
-    std::map<std::size_t, std::size_t> allocations_; ///< by offset, the number of bytes
-    std::map<std::size_t, std::size_t> messages_;    ///< those with addresses in the other mapping
+    byte_counts allocations_;
+    byte_counts messages_; ///< allocations with addresses in the other mapping
     vector<device_copy> pending_;
     bool started_ = false;
     bool has_messages_ = false;

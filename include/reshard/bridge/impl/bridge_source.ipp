@@ -76,11 +76,12 @@ private:
     /// For each tensor of the layout, true if it matches any pattern.
     vector<bool> matching(vector<std::string> const& patterns) const;
 
-    /// \param changed for each tensor, true if it has changed; empty: compare the elements
-    bool has_changed(std::size_t number, std::size_t newest, vector<bool> const& changed) const;
+    /// Whether a shard has changed; std::nullopt: compare the elements.
+    ///
+    /// \param changed for each tensor, true if it has changed; empty: compare
+    std::optional<bool> known_change(std::size_t number, vector<bool> const& changed) const;
 
-    /// True if the shard is on a device, and its elements are needed for a version: it has changed,
-    /// or may have.
+    /// True if the shard is on a device, and has changed or may have changed.
     bool is_fetched(std::size_t number, vector<bool> const& changed) const;
 
     /// Starts to copy the elements of a shard into the buffer of a version.
@@ -179,21 +180,17 @@ RESHARD_DECL vector<bool> source_state::matching(vector<std::string> const& patt
     return matched;
 }
 
-RESHARD_DECL bool source_state::has_changed(std::size_t number, std::size_t newest,
-                                            vector<bool> const& changed) const {
+RESHARD_DECL std::optional<bool> source_state::known_change(std::size_t number,
+                                                            vector<bool> const& changed) const {
     if (is_empty_)
         return true;
-    if (!changed.empty())
-        return changed[stored_.list()[number].tensor];
-    const_tensor_view const elements = views_[number].memory.is_host()
-                                           ? views_[number]
-                                           : stored_.view(memory_.data(), 1 - newest, number);
-    return !are_equal(elements, stored_.view(memory_.data(), newest, number));
+    if (changed.empty())
+        return std::nullopt;
+    return changed[stored_.list()[number].tensor];
 }
 
 RESHARD_DECL bool source_state::is_fetched(std::size_t number, vector<bool> const& changed) const {
-    return !views_[number].memory.is_host() &&
-           (is_empty_ || changed.empty() || changed[stored_.list()[number].tensor]);
+    return !views_[number].memory.is_host() && known_change(number, changed).value_or(true);
 }
 
 RESHARD_DECL void source_state::fetch(std::size_t number, tensor_view const& stored) const {
@@ -222,9 +219,11 @@ RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version
     auto& stamp = stored_.stamp(memory_.data(), buffer, number);
     std::uint64_t const before = stored_.stamp(memory_.data(), newest, number).load();
     tensor_view const stored = stored_.view(memory_.data(), buffer, number);
+    tensor_view const last = stored_.view(memory_.data(), newest, number);
     index_t const bytes = stored_.list()[number].bytes;
     bool const was_fetched = is_fetched(number, changed);
-    if (has_changed(number, newest, changed)) {
+    std::optional<bool> const known = known_change(number, changed);
+    if (known ? *known : !are_equal(was_fetched ? stored : views_[number], last)) {
         if (!was_fetched)
             fetch(number, stored);
         stamp.store(version);
@@ -236,8 +235,7 @@ RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version
     }
     if (stamp.load() == before)
         return 0;
-    std::memcpy(stored.data, stored_.view(memory_.data(), newest, number).data,
-                static_cast<std::size_t>(bytes));
+    std::memcpy(stored.data, last.data, static_cast<std::size_t>(bytes));
     stamp.store(before);
     return bytes;
 }

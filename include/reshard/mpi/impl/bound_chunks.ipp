@@ -70,22 +70,6 @@ RESHARD_DECL bound_chunks chunk_binder::bind(vector<lane> const& lanes, bool sen
     return bound;
 }
 
-RESHARD_DECL device* chunk_binder::device_of_ends(vector<lane> const& lanes, bool sent) const {
-    device* common = nullptr;
-    if (!bound_.has_devices())
-        return common;
-    for (lane const& lane : lanes)
-        for (chunk const& chunk : lane.chunks)
-            for (packet const& packet : chunk.packets) {
-                device_ends const ends = end_of(packet, sent).conversion.devices;
-                device* const here = sent ? ends.source : ends.target;
-                if (!here || (common && here != common))
-                    return nullptr;
-                common = here;
-            }
-    return common;
-}
-
 RESHARD_DECL void chunk_binder::bind_chunk(chunk const& chunk, bool sent,
                                            bound_chunks& bound) const {
     index_t wire = 0;

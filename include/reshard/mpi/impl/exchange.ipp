@@ -168,25 +168,44 @@ RESHARD_DECL bool ring_lanes::read(receive_state const& lane, bound_chunk const&
     return was_read;
 }
 
-/// Host memory for packed chunks; a device of the copies provides it if there is one.
-inline std::shared_ptr<std::byte[]> host_memory_near(vector<bound_packet> const& packets,
-                                                     copy_table const& copies, std::size_t bytes) {
-    for (bound_packet const& packet : packets)
-        if (device_ends const& ends = copies[packet.copy].given.devices; ends.any())
-            return (ends.source ? ends.source : ends.target)->host_memory(bytes);
-    return std::make_unique_for_overwrite<std::byte[]>(bytes);
+RESHARD_DECL packed_sizes::packed_sizes(vector<bound_chunk> const& chunks) {
+    for (bound_chunk const& chunk : chunks) {
+        std::size_t const packed = chunk.direct ? 0 : static_cast<std::size_t>(chunk.bytes);
+        largest = std::max(largest, packed);
+        sum += packed;
+    }
 }
 
-RESHARD_DECL void chunk_window::open(bound_chunks chunks, copy_table const& copies,
-                                     std::shared_ptr<std::byte[]> memory) {
+RESHARD_DECL bool chunk_window::is_peer_busy() const {
+    std::size_t of_trees = 0;
+    for (bound_chunk const* const other : under_way)
+        of_trees += other && other->is_of_tree && other->peer == next_chunk().peer;
+    return next_chunk().is_of_tree && of_trees >= most_of_trees;
+}
+
+RESHARD_DECL std::size_t chunk_window::start() {
+    std::size_t const slot = idle.back();
+    idle.pop_back();
+    under_way[slot] = &all.chunks[next++];
+    wire[slot] = nullptr;
+    if (under_way[slot]->direct)
+        return slot;
+    if (has_room_for_all) {
+        wire[slot] = staging.get() + used;
+        used += static_cast<std::size_t>(under_way[slot]->bytes);
+    } else {
+        wire[slot] = free.back();
+        free.pop_back();
+    }
+    return slot;
+}
+
+RESHARD_DECL void chunk_window::open(bound_chunks chunks, std::shared_ptr<std::byte[]> memory) {
     all = std::move(chunks);
-    packed_sizes sizes;
-    for (bound_chunk const& chunk : all.chunks)
-        sizes.add(chunk.direct ? 0 : static_cast<std::size_t>(chunk.bytes));
+    packed_sizes const sizes(all.chunks);
     has_room_for_all = sizes.sum <= most_staged * sizes.largest;
-    std::size_t const bytes = sizes.staging();
-    staging = memory ? std::move(memory) : host_memory_near(all.packets, copies, bytes);
-    staging_bytes = static_cast<index_t>(bytes);
+    staging = std::move(memory);
+    staging_bytes = static_cast<index_t>(sizes.staging());
     for (std::size_t i = 0; i < most_staged && !has_room_for_all; ++i)
         free.push_back(staging.get() + i * sizes.largest);
     for (std::size_t slot = in_flight; slot-- > 0;)
@@ -200,7 +219,8 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
       devices_(bound.devices ? *bound.devices : device_list()),
       arrivals_(transfers.relayed),
       meetings_(transfers.meetings) {
-    chunk_binder const binder(bound_, stores_for(transfers), copies_);
+    stores const write_mode = stores_for(transfers);
+    chunk_binder const binder(bound_, write_mode, copies_);
     vector<std::uint32_t> moved;
     for (std::uint32_t const number : transfers.local)
         (bound_.whole.transfers[number].source_key == zero_source ? zeros_ : moved)
@@ -208,13 +228,13 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
     local_ = transfers.on_node.empty()
                  ? binder.copies(moved)
                  : transfers.copies_on_node(binder, bound_, transfers.on_node, moved, copies_);
-    open(outgoing_, transfers.sends, true, stores_for(transfers));
-    open(incoming_, transfers.receives, false, stores_for(transfers));
+    open(outgoing_, transfers.sends, true, write_mode);
+    open(incoming_, transfers.receives, false, write_mode);
     if (!transfers.rings)
         return;
     rings_.use(*transfers.rings);
     bool const streams = transfers.rings->ways().streams;
-    chunk_binder const packed(bound_, stores_for(transfers), copies_,
+    chunk_binder const packed(bound_, write_mode, copies_,
                               streams ? wire_place::memory : wire_place::cache);
     for (ring_transfers const& ring_transfers : transfers.through_rings) {
         rings_.add(packed.sends(ring_transfers.sends), ring_transfers.to);
@@ -229,24 +249,46 @@ inline bool mpi_reads(memory_space memory) {
     char const* const name = memory.kind == memory_space::cuda   ? "MPIX_Query_cuda_support"
                              : memory.kind == memory_space::rocm ? "MPIX_Query_rocm_support"
                                                                  : nullptr;
-    void* const found = name ? ::dlsym(RTLD_DEFAULT, name) : nullptr;
-    return found && reinterpret_cast<int (*)()>(found)() == 1;
+    void* const query = name ? ::dlsym(RTLD_DEFAULT, name) : nullptr;
+    return query && reinterpret_cast<int (*)()>(query)() == 1;
 }
+
+/// The devices of the tensors of chunks.
+struct chunk_devices {
+    device* first = nullptr; ///< null if all are in host memory
+    bool has_all = true;     ///< all tensors are on the first device
+
+    chunk_devices(bound_chunks const& chunks, copy_table const& copies) {
+        for (bound_chunk const& chunk : chunks.chunks)
+            has_all = has_all && !chunk.direct;
+        for (bound_packet const& packet : chunks.packets) {
+            device_ends const& ends = copies[packet.copy].given.devices;
+            device* const near = ends.source ? ends.source : ends.target;
+            first = first ? first : near;
+            has_all = has_all && near && near == first;
+        }
+    }
+};
 
 RESHARD_DECL void exchange::open(chunk_window& window, vector<lane> const& lanes, bool sent,
                                  stores write_mode) {
+    auto const bind = [&](device* wire_device) {
+        chunk_binder const binder(bound_, write_mode, copies_, wire_place::message, wire_device);
+        return sent ? binder.sends(lanes) : binder.receives(lanes);
+    };
+    bound_chunks chunks = bind(nullptr);
+    std::size_t const bytes = packed_sizes(chunks.chunks).staging();
+    chunk_devices const devices(chunks, copies_);
+    device* const near = devices.first;
     std::shared_ptr<std::byte[]> memory;
-    device* const near = chunk_binder(bound_, write_mode, copies_).device_of_ends(lanes, sent);
-    if (near) {
-        packed_sizes sizes;
-        for (lane const& lane : lanes)
-            for (chunk const& chunk : lane.chunks)
-                sizes.add(static_cast<std::size_t>(chunk.bytes));
-        memory = near->message_memory(sizes.staging(), mpi_reads(near->space()));
-    }
-    chunk_binder const binder(bound_, write_mode, copies_, wire_place::message,
-                              memory ? near : nullptr);
-    window.open(sent ? binder.sends(lanes) : binder.receives(lanes), copies_, std::move(memory));
+    if (near && devices.has_all)
+        memory = near->message_memory(bytes, mpi_reads(near->space()));
+    if (memory)
+        chunks = bind(near);
+    else
+        memory =
+            near ? near->host_memory(bytes) : std::make_unique_for_overwrite<std::byte[]>(bytes);
+    window.open(std::move(chunks), std::move(memory));
 }
 
 RESHARD_DECL void exchange::run() {
