@@ -11,6 +11,7 @@
 #include <reshard/device/staged_device.hpp>
 #include <reshard/device/unit_batch.hpp>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -143,10 +144,8 @@ private:
         unit_batch const batch = std::exchange(batch_, {});
         vector<device_copy> const arrivals = std::exchange(arrivals_, {});
         used_ = 0;
-        if (!batch.empty()) {
-            backend_.run(batch);
-            backend_.wait();
-        }
+        if (!batch.empty())
+            run_and_wait(std::array{&backend_}, [&] { backend_.run(batch); });
         for (device_copy const& arrival : arrivals)
             copy_elements(arrival.loop, arrival.conversion, arrival.source, arrival.target);
     }

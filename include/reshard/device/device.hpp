@@ -88,6 +88,15 @@ void wait_for(auto const& devices) {
         device->wait();
 }
 
+/// Waits for all copies that devices have started. Further errors are ignored.
+void wait_after_error(auto const& devices) {
+    for (auto const& device : devices)
+        try {
+            device->wait();
+        } catch (...) { // the first error is reported
+        }
+}
+
 /// Runs `start`, which starts copies, and waits for them. No copy is pending after an error, so the
 /// memory of its ends may be freed.
 void run_and_wait(auto const& devices, auto const& start) {
@@ -95,11 +104,7 @@ void run_and_wait(auto const& devices, auto const& start) {
         start();
         wait_for(devices);
     } catch (...) {
-        for (auto const& device : devices)
-            try {
-                device->wait();
-            } catch (...) { // the first error is thrown
-            }
+        wait_after_error(devices);
         throw;
     }
 }

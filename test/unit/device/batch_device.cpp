@@ -134,6 +134,32 @@ BOOST_AUTO_TEST_CASE(numbers_are_multiplied_and_added_as_the_processor_does) {
         }
 }
 
+namespace {
+
+/// A backend whose launch fails after it has started kernels.
+struct failing_backend : loop_backend {
+    std::size_t* waits = nullptr;
+
+    void wait() const { ++*waits; }
+    void run(unit_batch const&) const { fail(errc::io, "a launch has failed"); }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(no_kernel_runs_after_a_launch_that_failed) {
+    std::size_t waits = 0;
+    failing_backend backend;
+    backend.waits = &waits;
+    batch_device<failing_backend> device(backend);
+    float const source = 1;
+    float target = 0;
+    element_conversion conversion{data_type::f32};
+    conversion.devices = ends_on(&device, &device);
+    copy_elements({{1}, 0, {1}, 0, {1}}, conversion, &source, &target);
+    BOOST_CHECK_THROW(device.wait(), error);
+    BOOST_TEST(waits == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(many_boxes_are_one_launch) {
     std::size_t launches = 0;
     batch_device<loop_backend> device(loop_backend{false, &launches});

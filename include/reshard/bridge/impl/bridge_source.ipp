@@ -91,7 +91,11 @@ private:
     void fetch_all(std::uint64_t version, vector<bool> const& changed) const;
 
     /// Brings a shard into the buffer of a version, and returns the number of copied bytes.
-    index_t put(std::size_t number, std::uint64_t version, vector<bool> const& changed);
+    ///
+    /// \param is_retry whether this version was begun before. Then a late reader may have elements
+    ///                 of it that are not there any more: all shards count as changed for readers
+    index_t put(std::size_t number, std::uint64_t version, vector<bool> const& changed,
+                bool is_retry);
 
     any_group world_;
     layout whole_;
@@ -103,7 +107,8 @@ private:
     shared_segment memory_;
     shared_segment control_;
     written_port port_;
-    bool is_empty_ = true; ///< no version exists
+    bool is_empty_ = true;    ///< no version exists
+    std::uint64_t begun_ = 0; ///< the last version whose elements were written
     bridge_stats done_;
 };
 
@@ -214,7 +219,7 @@ RESHARD_DECL void source_state::fetch_all(std::uint64_t version,
 }
 
 RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version,
-                                       vector<bool> const& changed) {
+                                       vector<bool> const& changed, bool is_retry) {
     std::size_t const buffer = version % 2, newest = 1 - buffer;
     auto& stamp = stored_.stamp(memory_.data(), buffer, number);
     std::uint64_t const before = stored_.stamp(memory_.data(), newest, number).load();
@@ -229,15 +234,11 @@ RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version
         stamp.store(version);
         return bytes;
     }
-    if (was_fetched) { // the same elements as in the newest version
-        stamp.store(before);
-        return bytes;
-    }
-    if (stamp.load() == before)
-        return 0;
-    std::memcpy(stored.data, last.data, static_cast<std::size_t>(bytes));
-    stamp.store(before);
-    return bytes;
+    bool const was_equal = stamp.load() == before; // not if it was fetched
+    if (!was_equal && !was_fetched)
+        std::memcpy(stored.data, last.data, static_cast<std::size_t>(bytes));
+    stamp.store(is_retry ? version : before);
+    return was_equal ? 0 : bytes;
 }
 
 RESHARD_DECL std::uint64_t source_state::publish(vector<std::string> const* patterns) {
@@ -256,12 +257,13 @@ RESHARD_DECL std::uint64_t source_state::publish(vector<std::string> const* patt
                  {"list of changed keys", patterns ? std::optional(*patterns) : std::nullopt},
                  problem);
     waiting const clock(0);
+    bool const is_retry = std::exchange(begun_, version) == version;
     index_t bytes = 0;
     double seconds = 0;
     agree_on(world_, [&] { // the version is complete once all ranks are here
         fetch_all(version, changed);
         for (std::size_t i = 0; i < stored_.list().size(); ++i)
-            bytes += put(i, version, changed);
+            bytes += put(i, version, changed, is_retry);
         finish_version(control(), version, static_cast<std::uint64_t>(world_.size()));
         seconds = clock.seconds();
     });

@@ -299,6 +299,7 @@ RESHARD_DECL void exchange::run() {
         return move_all();
     } catch (...) {
         problem = current_error();
+        wait_after_error(devices_);
     }
     if (problem->code() == errc::deadline || world_.size() == 1)
         throw error(*problem);
