@@ -18,7 +18,8 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace std::string_literals;
 
-constexpr std::string_view names[] = {"torch.Size", "collections.*", "torch.*"};
+constexpr std::string_view names[] = {"torch.Size", "collections.*", "torch.*",
+                                      "megatron.core.enums.*"};
 
 pickle read(std::string const& codes) {
     reshard::test::memory_file const file("\x80\x04"s + codes);
@@ -163,6 +164,15 @@ BOOST_AUTO_TEST_CASE(what_names_that_are_not_known_make_is_opaque) {
     BOOST_TEST(unknown("cm\nC\n)}\x8c\x01xK\x01s\x92."s) == "m.C");
     BOOST_TEST(unknown("cbuiltins\ngetattr\ncm\nC\n)\x81\x8c\x01x\x86R)R."s) == "builtins.getattr");
     BOOST_TEST(unknown("cm\nC\n)\x81}\x8c\x01xK\x01sb."s) == "m.C");
+    // Early releases of Python 3.11 write an enumerator as an attribute of its class.
+    auto const attribute = [&](std::string const& of, std::string const& name) {
+        return unknown("cbuiltins\ngetattr\nc" + of + "\nX" + static_cast<char>(name.size()) +
+                       "\0\0\0"s + name + "\x86R."s);
+    };
+    BOOST_TEST(attribute("megatron.core.enums\nModelType", "gpt") == "known");
+    BOOST_TEST(attribute("megatron.core.enums\nModelType", "__class__") == "builtins.getattr");
+    BOOST_TEST(attribute("megatron.core.enums\nmake", "gpt") == "builtins.getattr");
+    BOOST_TEST(attribute("torch\nfloat32", "gpt") == "builtins.getattr");
     pickle const pickle = read("ctorch\nfloat32\n."s);
     BOOST_TEST(!pickle.has_unknown());
     BOOST_TEST(!pickle.unknown_class(pickle.root()));

@@ -270,6 +270,14 @@ private:
     vector<byte_run> bytes_;
 };
 
+/// True for a class in the modules of Megatron-Core's enumerations. The names of Python functions
+/// begin with a small letter, so functions are excluded.
+RESHARD_DECL bool is_enumeration(std::string_view maker);
+
+/// True for an enumerator of such a class, as early releases of Python 3.11 write it: `getattr` of
+/// the class and a name.
+RESHARD_DECL bool is_enumerator(pickle const& values, pickle_object const& object);
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION

@@ -172,8 +172,8 @@ inline constexpr std::string_view carried_makers[] = {
 /// The pickle of a value. Classes and functions in it stay names. Dicts of other classes become
 /// plain dicts.
 ///
-/// A reader in Python calls the functions that the pickle names: `carried_makers`, and enumeration
-/// classes of Megatron-Core with one number or one text.
+/// A reader in Python calls the functions that the pickle names: `carried_makers`, enumeration
+/// classes of Megatron-Core with one number or one text, and `getattr` of such a class and a name.
 ///
 /// \param file the file from which `values` was read
 /// \param noun names the value in messages: "object 'lr'"

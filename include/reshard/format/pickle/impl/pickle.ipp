@@ -201,6 +201,29 @@ RESHARD_DECL pickle_value pickle::member(pickle_value value, std::string_view na
     return *member;
 }
 
+RESHARD_DECL bool is_enumeration(std::string_view maker) {
+    for (std::string_view const module :
+         {"megatron.core.enums.", "megatron.core.transformer.enums."})
+        if (maker.starts_with(module) && maker.size() > module.size()) {
+            char const first = maker[module.size()];
+            return first >= 'A' && first <= 'Z';
+        }
+    return false;
+}
+
+RESHARD_DECL bool is_enumerator(pickle const& values, pickle_object const& object) {
+    using kind = pickle_value::kind;
+    std::string_view const maker = values.global(object.callable, {});
+    if (maker != "__builtin__.getattr" && maker != "builtins.getattr")
+        return false;
+    auto const arguments = values.elements(object.arguments, {});
+    if (arguments.size() != 2 || arguments[0].type != kind::global ||
+        arguments[1].type != kind::text)
+        return false;
+    std::string_view const name = values.text(arguments[1], {});
+    return is_enumeration(values.global(arguments[0], {})) && !name.starts_with('_');
+}
+
 } // namespace reshard::detail
 
 #endif

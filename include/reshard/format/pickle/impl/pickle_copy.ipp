@@ -17,18 +17,6 @@
 
 namespace reshard::detail {
 
-/// True for a class in the modules of Megatron-Core's enumerations. The names of Python functions
-/// begin with a small letter, so functions are excluded.
-inline bool is_enumeration(std::string_view maker) {
-    for (std::string_view const module :
-         {"megatron.core.enums.", "megatron.core.transformer.enums."})
-        if (maker.starts_with(module) && maker.size() > module.size()) {
-            char const first = maker[module.size()];
-            return first >= 'A' && first <= 'Z';
-        }
-    return false;
-}
-
 /// Writes values, and the values inside them.
 class pickle_copier {
 public:
@@ -118,6 +106,8 @@ private:
 
     bool is_carried(pickle_object const& object) const {
         std::string_view const maker = values_.global(object.callable, what_);
+        if (is_enumerator(values_, object))
+            return object.state.type == kind::none;
         if (!is_enumeration(maker))
             return std::ranges::find(carried_makers, maker) != std::end(carried_makers);
         auto const arguments = values_.elements(object.arguments, what_);

@@ -315,6 +315,8 @@ private:
         if (name == "collections.deque")
             arguments = deque_arguments(arguments);
         result_.objects_.push_back({callable, arguments, {}});
+        if (is_enumerator(result_, result_.objects_.back()))
+            result_.objects_.back().callable.type = kind::global;
         push({kind::object, 0, result_.objects_.size() - 1});
     }
 
