@@ -27,8 +27,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -152,6 +154,19 @@ adapt::dlpack_tensor tensor_of(nb::capsule const& lent) {
     return taken_from<adapt::dlpack::managed>(lent, "used_dltensor");
 }
 
+/// Whether a DLPack capsule lends the memory of a GPU of NVIDIA.
+bool is_on_gpu(nb::capsule const& lent) {
+    std::string const name = lent.name() ? lent.name() : "";
+    auto const is_cuda = [](auto const* managed) {
+        return adapt::dlpack::memory_of_device(managed->dl_tensor.device.device_type).kind ==
+               memory_space::cuda;
+    };
+    return name == "dltensor_versioned"
+               ? is_cuda(static_cast<adapt::dlpack::managed_versioned const*>(lent.data()))
+               : name == "dltensor" &&
+                     is_cuda(static_cast<adapt::dlpack::managed const*>(lent.data()));
+}
+
 /// The descriptor of a shard with the elements `view`.
 shard_descriptor descriptor_of(given_shard const& shard, const_tensor_view const& view) {
     auto const& [key, shape, offset, elements] = shard;
@@ -193,31 +208,60 @@ StateDict state_of(std::vector<given_shard> const& shards) {
     return tensors;
 }
 
-/// Adds the GPUs of tensors to `devices`.
-///
-/// \throws error with errc::unsupported for tensors on other devices
-void add_gpus(detail::device_list& devices, auto const& tensors) {
+/// The GPUs of a call. Calls use them one after the other, since a device keeps pinned memory.
+class used_gpus {
+public:
+    /// Checks tensors, and returns a device for each GPU that they are on.
+    ///
+    /// \throws error for a tensor that `add` refused; with errc::unsupported, naming a key, for
+    ///         tensors on other devices, and for GPUs that the machine lacks
+    detail::device_list of(auto const&... tensors) {
+        for (auto const& problem : {tensors.first_error()...})
+            if (problem)
+                throw error(*problem);
+        (add(tensors), ...);
+        (tensors.check(detail::spaces_of(devices_)), ...);
+        return devices_;
+    }
+
+    /// Leaves the devices to later calls. Devices of a call that fails are freed.
+    void leave() { std::ranges::move(devices_, std::back_inserter(idle())); }
+
+private:
+    /// Never freed: CUDA may end before this module.
+    static detail::device_list& idle() {
+        static auto& devices = *new detail::device_list();
+        return devices;
+    }
+
+    static std::shared_ptr<device> take(memory_space memory) {
+        auto const match = std::ranges::find(idle(), memory, &device::space);
+        if (match == idle().end())
+            return cuda(memory.number);
+        std::shared_ptr<device> const taken = *match;
+        idle().erase(match);
+        return taken;
+    }
+
+    void add(auto const& tensors);
+
+    detail::device_list devices_;
+};
+
+void used_gpus::add(auto const& tensors) {
     for (auto const& [memory, key, elements] : tensors.devices()) {
         if (memory.kind != memory_space::cuda)
             fail(errc::unsupported, "'", key, "': ", detail::counted(elements, "element"),
                  " in the memory of ", memory,
                  ", which Python does not reach; give the tensor in the memory of the processor");
-        if (!detail::find_device(devices, memory))
-            devices.push_back(cuda(memory.number));
+        if (detail::find_device(devices_, memory))
+            continue;
+        try {
+            devices_.push_back(take(memory));
+        } catch (error const& problem) {
+            throw error(problem.code(), detail::words("'", key, "': ", problem.what()));
+        }
     }
-}
-
-/// Checks tensors, and returns a device for each GPU that they are on.
-///
-/// \throws error for a tensor that `add` refused; as `add_gpus`
-detail::device_list gpus_of(auto const&... tensors) {
-    for (auto const& problem : {tensors.first_error()...})
-        if (problem)
-            throw error(*problem);
-    detail::device_list devices;
-    (add_gpus(devices, tensors), ...);
-    (tensors.check(detail::spaces_of(devices)), ...);
-    return devices;
 }
 
 /// A program that fails if it has added to `warnings`, which all ranks do alike.
@@ -367,14 +411,16 @@ std::vector<std::string> move_tensors(given_communicator const& communicator,
     const_state_dict source;
     state_dict target;
     options chosen{.between_nodes = relays()};
+    used_gpus gpus;
     detail::local_error const problem = first_of(mistake, [&] {
         source = state_of<const_state_dict>(have);
         target = state_of<state_dict>(want);
-        chosen.devices = gpus_of(source, target);
+        chosen.devices = gpus.of(source, target);
         chosen.program = program_of(program, warnings);
     });
     run_agreed(communicator, problem,
                [&](auto const& world) { redistribute(world, source, target, chosen); });
+    gpus.leave();
     return warnings;
 }
 
@@ -387,15 +433,17 @@ std::vector<std::string> load_tensors(given_communicator const& communicator,
     std::vector<std::string> warnings;
     state_dict want;
     options chosen;
+    used_gpus gpus;
     detail::local_error const problem = first_of(mistake, [&] {
         want = state_of<state_dict>(wanted);
-        chosen.devices = gpus_of(want);
+        chosen.devices = gpus.of(want);
         if (!files->is_mapped()) // mapped files are not read, and cannot be passed on
             chosen.between_nodes = relays();
         chosen.program = program_of(program, warnings, "not_used"); // others may be read later
     });
     run_agreed(communicator, problem,
                [&](auto const& world) { load(world, *files, want, chosen); });
+    gpus.leave();
     return warnings;
 }
 
@@ -408,17 +456,19 @@ std::vector<std::string> save_tensors(given_communicator const& communicator,
     std::vector<std::string> warnings;
     const_state_dict have;
     save_options chosen;
+    used_gpus gpus;
     chosen.form = whole ? save_form::huggingface : save_form::chosen;
     chosen.writing.replace = force;
     detail::local_error const problem = first_of(mistake, [&] {
         have = state_of<const_state_dict>(tensors);
-        chosen.devices = gpus_of(have);
+        chosen.devices = gpus.of(have);
         chosen.program = program_of(program, warnings);
     });
     run_agreed(communicator, problem, [&](auto const& world) {
         auto const& notes = save(world, have, target, chosen).notes;
         warnings.insert(warnings.end(), notes.begin(), notes.end());
     });
+    gpus.leave();
     return warnings;
 }
 
@@ -455,6 +505,7 @@ NB_MODULE(_reshard, module) {
 #else
     module.attr("mpi") = "another MPI";
 #endif
+    module.def("is_on_gpu", &is_on_gpu);
     module.def("has_cuda", &portable_cuda::has_functions);
     module.def("use_cuda", [](std::uintptr_t table) {
         portable_cuda::use(*reinterpret_cast<portable_cuda::calls const*>(table));

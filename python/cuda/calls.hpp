@@ -15,13 +15,8 @@
 
 namespace portable_cuda {
 
-/// The release, and the sizes of what kernels read. A table of another build has other numbers.
-inline constexpr std::array<std::size_t, 4> build_numbers{
-    RESHARD_VERSION, sizeof(reshard::detail::unit_box), sizeof(reshard::detail::unit_program),
-    sizeof(reshard::detail::unit_piece)};
-
 struct calls {
-    std::array<std::size_t, 4> numbers;
+    std::array<std::size_t, 5> numbers;
     decltype(&reshard_cuda_count) count;
     decltype(&reshard_cuda_error_text) error_text;
     decltype(&reshard_cuda_allocate) allocate;
@@ -32,7 +27,14 @@ struct calls {
     decltype(&reshard_cuda_copy) copy;
     decltype(&reshard_cuda_launch) launch;
     decltype(&reshard_cuda_wait) wait;
+    decltype(&reshard_cuda_is_captured) is_captured;
 };
+
+/// The release, and the sizes of the table and of what kernels read. A table of another build has
+/// other numbers.
+inline constexpr std::array<std::size_t, 5> build_numbers{
+    RESHARD_VERSION, sizeof(calls), sizeof(reshard::detail::unit_box),
+    sizeof(reshard::detail::unit_program), sizeof(reshard::detail::unit_piece)};
 
 /// Makes `cuda()` use a table. It must exist until the program ends.
 ///

@@ -56,5 +56,8 @@ int reshard_cuda_launch(int gpu, CUstream_st* stream, std::size_t kernel, std::s
     return functions().launch(gpu, stream, kernel, count, boxes, programs, pieces);
 }
 int reshard_cuda_wait(int gpu, CUstream_st* stream) { return functions().wait(gpu, stream); }
+int reshard_cuda_is_captured(int gpu, CUstream_st* stream) {
+    return functions().is_captured(gpu, stream);
+}
 
 } // extern "C"

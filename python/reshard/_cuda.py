@@ -3,18 +3,28 @@
 """CUDA's functions for the module: a library beside it, which is loaded for the first tensor on a GPU."""
 
 import ctypes
+import operator
 import os
+import reprlib
 
 from . import _reshard
-from ._error import Error
+from ._error import Error, Mistake
 
 _CUDA, _CUDA_MANAGED = 2, 13  # DLPack's numbers of devices
 
 
-def is_on_gpu(tensor: object) -> bool:
-    """Whether a tensor is in the memory of a GPU of NVIDIA."""
+def says_gpu(tensor: object) -> bool:
+    """Whether a tensor says that it is in the memory of a GPU of NVIDIA."""
     device_of = getattr(tensor, "__dlpack_device__", None)
-    return device_of is not None and device_of()[0] in (_CUDA, _CUDA_MANAGED)
+    if device_of is None:
+        return False
+    device = device_of()
+    try:
+        kind, _ = device
+        return operator.index(kind) in (_CUDA, _CUDA_MANAGED)
+    except (TypeError, ValueError):
+        raise Mistake(f"__dlpack_device__ returned {reprlib.repr(device)}, not the numbers of a kind of device and of the "
+                      "device") from None
 
 
 def load() -> None:
@@ -25,6 +35,9 @@ def load() -> None:
     if not os.path.exists(path):
         raise Error(f"the tensor is on a GPU, and this build of reshard has no CUDA ({path} is not there): build it where "
                     "the CUDA toolkit is, or give the tensor in the memory of the processor", "unsupported")
-    calls = ctypes.CDLL(path, os.RTLD_NOW).reshard_cuda_calls
+    try:
+        calls = ctypes.CDLL(path, os.RTLD_NOW).reshard_cuda_calls
+    except (AttributeError, OSError) as problem:
+        raise Error(f"{path} is not the library of reshard for CUDA, or cannot be loaded: {problem}", "unsupported") from None
     calls.restype = ctypes.c_void_p
     _reshard.use_cuda(calls())

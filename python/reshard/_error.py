@@ -1,6 +1,6 @@
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-"""The exception of the package."""
+"""The exception of the package, and the one that its modules turn into it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import re
 _RANK = re.compile(r"rank (?P<rank>\d+): ")
 _POSITION = re.compile(r"(?:^|: )(?P<file>[^\n:]+):(?P<line>\d+):(?P<column>\d+): ")
 _KEY = re.compile(r"(?:^|: )'(?P<key>[^'\n]+)'(?:: | (?:has|is) )")
+
+
+class Mistake(Exception):
+    """The error in an argument, as a sentence."""
 
 
 class Error(RuntimeError):

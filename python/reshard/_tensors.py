@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
-from . import _cuda, _mpi
-from ._error import Error
+from . import _cuda, _mpi, _reshard
+from ._error import Error, Mistake
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -37,10 +37,6 @@ class Shard:
 
 Program = Union[str, "os.PathLike[str]", None]
 Tensors = Mapping[str, Any]  # by key: an array, anything with `__dlpack__`, a DTensor, a Shard, or a list of Shards
-
-
-class Mistake(Exception):
-    """The error in an argument, as a sentence."""
 
 
 def torch_dtype(name: str) -> Any:
@@ -76,8 +72,11 @@ def capsule_of(tensor: Any) -> Any:
     for method in ("is_neg", "is_conj"):
         if getattr(tensor, method, bool)():
             raise Mistake(f"its memory does not hold its values ({method}()); give tensor.resolve_{method[3:]}()")
-    if not _cuda.is_on_gpu(tensor):
-        return _exported(tensor)
+    if not _cuda.says_gpu(tensor):
+        lent = _exported(tensor)
+        if type(lent).__name__ != "PyCapsule" or not _reshard.is_on_gpu(lent):
+            return lent
+        # Its __dlpack_device__ is missing or wrong. It is exported again, with a stream.
     _cuda.load()
     # PyTorch exports only tensors of its current GPU. Stream 1 is CUDA's default stream, on which the module copies: the
     # tensor's library makes it wait for the tensor's own stream.
@@ -90,7 +89,13 @@ def _exported(tensor: Any, **arguments: Any) -> Any:
     try:
         return tensor.__dlpack__(max_version=(1, 1), **arguments)
     except TypeError:
+        pass
+    try:
         return tensor.__dlpack__(**arguments)
+    except TypeError as problem:
+        if not arguments:
+            raise
+        raise Mistake(f"it is on a GPU, and its __dlpack__ does not take the stream on which it is read: {problem}") from None
 
 
 def described(array: Any) -> tuple[Any, ...]:

@@ -67,7 +67,14 @@ public:
 
     const_state_dict have() { return have_ ? have_->shards() : const_state_dict(source_.shards()); }
     state_dict want() { return want_ ? want_->shards() : target_.shards(); }
-    device_list devices() const { return test::listed(used_); }
+    device_list devices() {
+        device_list list;
+        for (testing::fake_device* const fake : used_) {
+            recording_.push_back(std::make_shared<test::recording_device>(*fake));
+            list.push_back(recording_.back());
+        }
+        return list;
+    }
 
     /// Whether messages are packed in the memory of devices.
     void set_message_memory(bool is_on_device) {
@@ -77,6 +84,19 @@ public:
 
     std::size_t message_memories() const {
         return devices_[0].message_memories() + devices_[1].message_memories();
+    }
+
+    std::int64_t recordings() const {
+        std::int64_t count = 0;
+        for (auto const& device : recording_)
+            count += device->recordings;
+        return count;
+    }
+
+    /// Makes the targets on devices what they were before the first run.
+    void reset() {
+        if (want_)
+            want_->store();
     }
 
     bool was_used() const { return devices_[0].was_used() || devices_[1].was_used(); }
@@ -93,6 +113,7 @@ private:
     test::rank_memory expected_;
     std::array<testing::fake_device, 2> devices_;
     std::vector<testing::fake_device*> used_;
+    std::vector<std::shared_ptr<test::recording_device>> recording_;
     std::optional<test::device_memory<const_tensor_view>> have_;
     std::optional<test::device_memory<tensor_view>> want_;
 };
@@ -133,6 +154,7 @@ std::int64_t compare(std::uint64_t step, auto&& run) {
 
 BOOST_AUTO_TEST_CASE(programs_on_devices_do_what_the_oracle_does) {
     boost::mpi::communicator const world;
+    std::int64_t recordings = 0;
     std::int64_t const message_memories =
         compare(3, [&](std::uint64_t seed, device_experiment& experiment, mapping const& program) {
             std::optional<test::ranks_per_node_variable> per_node;
@@ -147,10 +169,14 @@ BOOST_AUTO_TEST_CASE(programs_on_devices_do_what_the_oracle_does) {
                                   .on_node = ways[seed / 3 % 3],
                                   .devices = experiment.devices()};
             job moving = prepare(world, experiment.have(), experiment.want(), options);
-            run(moving);
-            run(moving);
+            for (int i = 0; i < 3; ++i) { // the second run records the copies
+                experiment.reset();
+                run(moving);
+            }
+            recordings += experiment.recordings();
         });
     BOOST_TEST((world.size() == 1 || message_memories > 0));
+    BOOST_TEST(sum(recordings) > 0);
 }
 
 BOOST_AUTO_TEST_CASE(relayed_programs_on_devices_do_what_the_oracle_does) {

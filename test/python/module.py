@@ -2,6 +2,7 @@
 
 """The Python module, alone and under mpiexec: run with the folder of the module in PYTHONPATH."""
 
+import _ctypes
 import ctypes
 import doctest
 import inspect
@@ -540,6 +541,9 @@ def on_gpus(directory):
     os.environ["RESHARD_CUDA_LIBRARY"] = "nowhere/cuda.so"
     code, text = refusal(lambda: reshard.redistribute(comm, {"w": have}, {}))
     assert code == "unsupported" and "'w'" in text and "nowhere/cuda.so is not there" in text, text
+    os.environ["RESHARD_CUDA_LIBRARY"] = _ctypes.__file__
+    code, text = refusal(lambda: reshard.redistribute(comm, {"w": have}, {}))
+    assert code == "unsupported" and "'w'" in text and "is not the library of reshard for CUDA" in text, text
     os.environ["RESHARD_CUDA_LIBRARY"] = library
 
     whole = numpy.arange(6 * 4 * ranks, dtype="float32").reshape(6, 4 * ranks)
@@ -552,8 +556,9 @@ def on_gpus(directory):
         given = {"w": reshard.Shard(source, whole.shape, (0, 4 * rank))}
         reshard.redistribute(comm, given, {"w": reshard.Shard(target[0], whole.shape, (row, 0)), "v": target[1]},
                              'w^T -> v, dtype="float64"\nw -> w')
+        assert source_gpu is None or source.stream == 1
         if target_gpu is not None:
-            assert target[0].stream == 1
+            assert target[0].stream == 1 and target[1].stream == 1
             rows, turned = target[0].fetch(), target[1].fetch()
         assert (rows == whole[row:end]).all() and (turned == whole.T).all()
 
@@ -569,7 +574,48 @@ def on_gpus(directory):
     lost = OnGpu(columns.copy())
     lost.gpu = 7
     code, text = refusal(lambda: reshard.redistribute(comm, {"w": lost}, {}))
-    assert code == "unsupported" and "cuda(7): this machine has 2 GPUs" in text, text
+    assert code == "unsupported" and "'w': cuda(7): this machine has 2 GPUs" in text, text
+    empty = OnGpu(numpy.zeros((0, 3), "float32"))
+    empty.gpu = 7
+    reshard.redistribute(comm, {"w": empty}, {"w": numpy.zeros((0, 3), "float32")})
+    gpus_that_are_not_said(columns)
+
+
+def gpus_that_are_not_said(columns):
+    """The memory that a capsule lends decides, and not what its tensor says."""
+
+    class Silent(OnGpu):
+        __dlpack_device__ = None
+
+    class Wrong(OnGpu):
+        def __dlpack_device__(self):
+            return 1, 0
+
+    for kind in (Silent, Wrong):
+        source, target = kind(columns.copy()), numpy.zeros_like(columns)
+        reshard.redistribute(None, {"w": source}, {"w": target})
+        assert (target == columns).all() and source.stream == 1
+
+    class WithoutStream(Wrong):
+        def __dlpack__(self, max_version=None):
+            return OnGpu.__dlpack__(self)
+
+    class Nonsense(OnGpu):
+        def __dlpack_device__(self):
+            return self.answer
+
+    code, text = refusal(lambda: reshard.redistribute(comm, {"w": WithoutStream(columns.copy())}, {}))
+    assert code == "usage" and "'w'" in text and "does not take the stream" in text, text
+    for answer in (None, 2, (2,), (2, 0, 0), ("cuda", 0), "no"):
+        nonsense = Nonsense(columns.copy())
+        nonsense.answer = answer
+        code, text = refusal(lambda: reshard.redistribute(comm, {"w": nonsense}, {}))
+        assert code == "usage" and "'w'" in text and f"__dlpack_device__ returned {answer!r}" in text, text
+
+    far = OnGpu(columns.copy())
+    far.device_strides = (2**62, 2**62)
+    code, text = refusal(lambda: reshard.redistribute(comm, {"w": far}, {}))
+    assert code == "overflow" and "'w'" in text and "extents and strides" in text, text
 
 
 def immutable_of_jax():

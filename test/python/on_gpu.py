@@ -33,7 +33,7 @@ class OnGpu:
 
     def __init__(self, array, gpu=0, device_type=2):
         self.array, self.gpu, self.device_type, self.stream = array, gpu, device_type, None
-        self.shape = array.shape
+        self.shape, self.device_strides = array.shape, None
         reach = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides))
         self.bytes = ctypes.c_size_t(reach + array.itemsize if array.size else 0)
         memory = ctypes.c_void_p()
@@ -62,7 +62,8 @@ class OnGpu:
         dtype, axes = self.array.dtype, self.array.ndim
         self.stream = stream
         self.extents = (ctypes.c_int64 * axes)(*self.array.shape)
-        self.strides = (ctypes.c_int64 * axes)(*(stride // dtype.itemsize for stride in self.array.strides))
+        strides = self.device_strides or (stride // dtype.itemsize for stride in self.array.strides)
+        self.strides = (ctypes.c_int64 * axes)(*strides)
         self.described = Described(1, 0, None, None, 0, self.address, self.device_type, self.gpu, axes, _KINDS[dtype.kind],
                                    8 * dtype.itemsize, 1, self.extents, self.strides, 0)
         return capsule_of(self.described)

@@ -87,17 +87,55 @@ BOOST_AUTO_TEST_CASE(tensors_on_devices_are_saved) {
             }
 }
 
+namespace {
+
+/// A device that knows the memory that it has provided, and counts the copies from there and to
+/// there.
+class pinning_device final : public device {
+public:
+    explicit pinning_device(fake_device& next) : next_(next) {}
+    memory_space space() const override { return next_.space(); }
+    void copy(device_copy const& work) override {
+        auto const first = reinterpret_cast<std::uintptr_t>(pinned_.get());
+        auto const at =
+            reinterpret_cast<std::uintptr_t>(work.reads_device ? work.target : work.source);
+        at_pinned += at >= first && at - first < bytes_;
+        next_.copy(work);
+    }
+    void wait() override { next_.wait(); }
+    std::shared_ptr<std::byte[]> host_memory(std::size_t bytes) override {
+        bytes_ = bytes;
+        ++memories;
+        return pinned_ = std::shared_ptr<std::byte[]>(new std::byte[bytes]);
+    }
+
+    int at_pinned = 0;
+    int memories = 0;
+
+private:
+    fake_device& next_;
+    std::shared_ptr<std::byte[]> pinned_;
+    std::size_t bytes_ = 0;
+};
+
+} // namespace
+
 BOOST_AUTO_TEST_CASE(tensors_on_devices_are_saved_in_the_background) {
     for (bool const mixes : {false, true}) {
         shared_directory const directory;
         held tensors(rows());
         moved<const_tensor_view> have(tensors, mixes);
+        auto const pinning = std::make_shared<pinning_device>(have.device);
         async_saver saver;
-        auto const done = save_async(world(), have.tensors(), directory / "saved", saver,
-                                     {.devices = have.devices()});
-        done.get();
-        meet();
-        BOOST_TEST(wrong_in(directory / "saved") == "");
+        for (std::string const name : {"first", "second"}) {
+            auto const done = save_async(world(), have.tensors(), directory / name, saver,
+                                         {.devices = {pinning}});
+            done.get();
+            meet();
+            BOOST_TEST(wrong_in(directory / name) == "");
+        }
+        BOOST_TEST(pinning->at_pinned > 0); // the thread writes from memory of the device
+        BOOST_TEST(pinning->memories == 1);
     }
 }
 
@@ -117,35 +155,6 @@ BOOST_AUTO_TEST_CASE(tensors_are_loaded_to_devices) {
                 }
 }
 
-namespace {
-
-/// A device that knows the memory that it has provided, and counts the copies from there.
-class pinning_device final : public device {
-public:
-    explicit pinning_device(fake_device& next) : next_(next) {}
-    memory_space space() const override { return next_.space(); }
-    void copy(device_copy const& work) override {
-        auto const first = reinterpret_cast<std::uintptr_t>(pinned_.get());
-        auto const at = reinterpret_cast<std::uintptr_t>(work.source);
-        from_pinned += !work.reads_device && at >= first && at - first < bytes_;
-        next_.copy(work);
-    }
-    void wait() override { next_.wait(); }
-    std::shared_ptr<std::byte[]> host_memory(std::size_t bytes) override {
-        bytes_ = bytes;
-        return pinned_ = std::shared_ptr<std::byte[]>(new std::byte[bytes]);
-    }
-
-    int from_pinned = 0;
-
-private:
-    fake_device& next_;
-    std::shared_ptr<std::byte[]> pinned_;
-    std::size_t bytes_ = 0;
-};
-
-} // namespace
-
 BOOST_AUTO_TEST_CASE(files_are_read_to_memory_that_the_device_provides) {
     shared_directory const directory;
     save(world(), held(rows()).tensors(), directory / "saved");
@@ -156,7 +165,7 @@ BOOST_AUTO_TEST_CASE(files_are_read_to_memory_that_the_device_provides) {
          {.devices = {pinning}, .reads = file_reads::direct});
     want.memory.fetch();
     BOOST_TEST(tensors.wrong() == "");
-    BOOST_TEST(pinning->from_pinned > 0);
+    BOOST_TEST(pinning->at_pinned > 0);
 }
 
 BOOST_AUTO_TEST_CASE(relayed_windows_reach_devices) {

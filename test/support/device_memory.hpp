@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 /// \file
@@ -118,6 +120,45 @@ inline device_list listed(std::vector<testing::fake_device*> const& devices) {
         list.push_back(std::shared_ptr<reshard::device>(std::shared_ptr<void>(), device));
     return list;
 }
+
+/// A device that records copies, and counts its recordings.
+class recording_device final : public device {
+public:
+    explicit recording_device(device& next) : next_(next) {}
+    memory_space space() const override { return next_.space(); }
+    void copy(device_copy const& work) override {
+        recorded_ ? recorded_->push_back(work) : next_.copy(work);
+    }
+    void wait() override { next_.wait(); }
+    std::shared_ptr<std::byte[]> message_memory(std::size_t bytes, bool mpi_reads_it) override {
+        return next_.message_memory(bytes, mpi_reads_it);
+    }
+    std::unique_ptr<recording> record(std::function<void()> const& start) override {
+        auto kept = std::make_unique<kept_copies>(next_);
+        recorded_ = &kept->copies;
+        start();
+        recorded_ = nullptr;
+        ++recordings;
+        return kept;
+    }
+
+    std::int64_t recordings = 0;
+
+private:
+    struct kept_copies final : recording {
+        explicit kept_copies(device& of) : owner(of) {}
+        void start() override {
+            for (device_copy const& work : copies)
+                owner.copy(work);
+        }
+
+        device& owner;
+        vector<device_copy> copies;
+    };
+
+    device& next_;
+    vector<device_copy>* recorded_ = nullptr; ///< null if copies are made
+};
 
 /// A device whose copies fail while `fails` is set.
 class failing_device final : public device {

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <list>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -29,7 +30,7 @@ namespace {
 using namespace reshard::detail;
 
 constexpr int none = 0, invalid_value = 1, out_of_memory = 2, no_gpu = 100, invalid_gpu = 101,
-              illegal_address = 700;
+              illegal_address = 700, capture_unsupported = 900;
 
 /// By first address, the number of bytes.
 class allocations {
@@ -46,6 +47,8 @@ public:
 private:
     std::map<std::uintptr_t, std::size_t> bytes_;
 };
+
+using stream_work = std::vector<std::function<int()>>;
 
 /// The memory of a GPU, mapped twice.
 class gpu {
@@ -84,7 +87,14 @@ public:
     }
 
     /// By stream, what it has to do.
-    std::map<CUstream_st*, std::vector<std::function<int()>>> streams;
+    std::map<CUstream_st*, stream_work> streams;
+    /// The streams that are being captured, and the work since then.
+    std::map<CUstream_st*, stream_work> captured;
+
+    stream_work& end_of(CUstream_st* stream) {
+        auto const capture = captured.find(stream);
+        return capture == captured.end() ? streams[stream] : capture->second;
+    }
 
 private:
     static constexpr std::size_t capacity = std::size_t{1} << 28;
@@ -204,6 +214,14 @@ int launch(gpu const& some, std::size_t kernel, std::size_t count, void const* b
 
 } // namespace
 
+/// Graphs of CUDA: lists of work.
+struct CUgraph_st {
+    stream_work work;
+};
+struct CUgraphExec_st {
+    stream_work work;
+};
+
 extern "C" {
 
 /// For tests; of CUDA's runtime.
@@ -211,6 +229,35 @@ int cudaStreamCreate(CUstream_st** stream) {
     static char streams[64];
     static std::size_t used = 0;
     *stream = reinterpret_cast<CUstream_st*>(streams + used++ % sizeof streams);
+    return none;
+}
+
+int cudaStreamBeginCapture(CUstream_st* stream, int) {
+    lock const held(all().mutex);
+    return all().gpus[0].captured.try_emplace(stream).second ? none : invalid_value;
+}
+
+int cudaStreamEndCapture(CUstream_st* stream, CUgraph_st** graph) {
+    lock const held(all().mutex);
+    auto const capture = all().gpus[0].captured.extract(stream);
+    if (capture.empty())
+        return invalid_value;
+    static std::list<CUgraph_st> graphs;
+    *graph = &graphs.emplace_back(CUgraph_st{capture.mapped()});
+    return none;
+}
+
+int cudaGraphInstantiate(CUgraphExec_st** ready, CUgraph_st* graph, unsigned long long) {
+    lock const held(all().mutex);
+    static std::list<CUgraphExec_st> graphs;
+    *ready = &graphs.emplace_back(CUgraphExec_st{graph->work});
+    return none;
+}
+
+int cudaGraphLaunch(CUgraphExec_st* ready, CUstream_st* stream) {
+    lock const held(all().mutex);
+    auto& work = all().gpus[0].streams[stream];
+    work.insert(work.end(), ready->work.begin(), ready->work.end());
     return none;
 }
 
@@ -223,6 +270,7 @@ char const* reshard_cuda_error_text(int error) {
     switch (error) {
     case no_gpu: return "no CUDA-capable device is detected";
     case out_of_memory: return "out of memory";
+    case capture_unsupported: return "operation not permitted when stream is capturing";
     case illegal_address: return "an illegal memory access was encountered";
     default: return "invalid argument";
     }
@@ -269,7 +317,7 @@ int reshard_cuda_copy(int gpu, CUstream_st* stream, void* to, void const* from, 
     lock const held(all().mutex);
     if (!all().has_gpu(gpu))
         return invalid_gpu;
-    all().gpus[static_cast<std::size_t>(gpu)].streams[stream].push_back([=] {
+    all().gpus[static_cast<std::size_t>(gpu)].end_of(stream).push_back([=] {
         void* const target = reached(to, bytes);
         void const* const source = reached(from, bytes);
         if (!target || !source)
@@ -286,7 +334,7 @@ int reshard_cuda_launch(int gpu, CUstream_st* stream, std::size_t kernel, std::s
     if (!all().has_gpu(gpu))
         return invalid_gpu;
     auto& used = all().gpus[static_cast<std::size_t>(gpu)];
-    used.streams[stream].push_back(
+    used.end_of(stream).push_back(
         [=, &used] { return launch(used, kernel, count, boxes, programs, pieces); });
     return none;
 }
@@ -295,7 +343,14 @@ int reshard_cuda_wait(int gpu, CUstream_st* stream) {
     lock const held(all().mutex);
     if (!all().has_gpu(gpu))
         return invalid_gpu;
-    return run_all(all().gpus[static_cast<std::size_t>(gpu)], stream);
+    auto& some = all().gpus[static_cast<std::size_t>(gpu)];
+    return some.captured.contains(stream) ? capture_unsupported : run_all(some, stream);
+}
+
+int reshard_cuda_is_captured(int gpu, CUstream_st* stream) {
+    lock const held(all().mutex);
+    return all().has_gpu(gpu) &&
+           all().gpus[static_cast<std::size_t>(gpu)].captured.contains(stream);
 }
 
 } // extern "C"

@@ -43,6 +43,9 @@ int reshard_cuda_launch(int gpu, CUstream_st* stream, std::size_t kernel, std::s
 /// Waits for all work on the stream.
 int reshard_cuda_wait(int gpu, CUstream_st* stream);
 
+/// Returns 1 if the stream is being captured in a graph, else 0.
+int reshard_cuda_is_captured(int gpu, CUstream_st* stream);
+
 } // extern "C"
 
 #endif

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -32,8 +33,12 @@ namespace reshard::detail {
 ///         - `host_memory(bytes)`, pinned, as `device::host_memory`
 ///         - `message_memory(bytes, mpi_reads_it)`, as `device::message_memory`
 ///         - `can_use(address)`, whether kernels can use that address of host memory
-///         - `run(batch)`, launches the kernels of a `unit_batch`
+///         - `run(batch)`, launches the kernels of a `unit_batch`; `wait` is called before the next
+///           one
+///         - `keep(batch)`, returns the tables of a batch in the device's memory
+///         - `start(tables)`, launches the kernels of such tables, any number of times
 ///         - `wait()`, until all launched kernels are complete
+///         - `is_captured()`, whether launches are only noted, so that nobody can wait for them
 template <class Backend>
 class batch_device final : public device {
 public:
@@ -68,7 +73,19 @@ public:
         bool const is_within = work.reads_device && work.writes_device;
         if ((is_within || can_use_host_end(work)) && batch_.add(work))
             return;
-        is_within ? staged_.copy(work) : copy_through_buffer(work);
+        if (is_recording_)
+            has_all_ = false;
+        else
+            is_within ? staged_.copy(work) : copy_through_buffer(work);
+    }
+
+    void submit() override {
+        if (batch_.empty())
+            return;
+        if (is_running_)
+            backend_.wait();
+        is_running_ = true; // if the launch fails, too
+        backend_.run(std::exchange(batch_, {}));
     }
 
     void wait() override {
@@ -76,7 +93,50 @@ public:
         staged_.wait();
     }
 
+    /// If the caller captures the stream, its order is enough.
+    void finish() override {
+        if (batch_.empty() && arrivals_.empty() && backend_.is_captured())
+            is_running_ = false;
+        else
+            wait();
+    }
+
+    std::unique_ptr<recording> record(std::function<void()> const& start) override {
+        unit_batch recorded = std::exchange(batch_, {});
+        is_recording_ = has_all_ = true;
+        auto const end = [&] {
+            is_recording_ = false;
+            std::swap(batch_, recorded);
+        };
+        try {
+            start();
+        } catch (...) {
+            end();
+            throw;
+        }
+        end();
+        if (!has_all_ || recorded.empty())
+            return nullptr;
+        return std::make_unique<kept_batch>(*this, backend_.keep(recorded));
+    }
+
 private:
+    class kept_batch final : public recording {
+    public:
+        using tables = decltype(std::declval<Backend&>().keep(std::declval<unit_batch const&>()));
+
+        kept_batch(batch_device& owner, tables kept) : owner_(owner), tables_(std::move(kept)) {}
+
+        void start() override {
+            owner_.is_running_ = true; // if the launch fails, too
+            owner_.backend_.start(tables_);
+        }
+
+    private:
+        batch_device& owner_;
+        tables tables_;
+    };
+
     /// Whether kernels can use the host end of a copy, from its first to its last byte.
     bool can_use_host_end(device_copy const& work) const {
         bool const is_source = !work.reads_device;
@@ -141,11 +201,11 @@ private:
 
     /// Runs the batch, then copies from the buffer to host memory.
     void flush() {
-        unit_batch const batch = std::exchange(batch_, {});
         vector<device_copy> const arrivals = std::exchange(arrivals_, {});
         used_ = 0;
-        if (!batch.empty())
-            run_and_wait(std::array{&backend_}, [&] { backend_.run(batch); });
+        if (is_running_ || !batch_.empty())
+            run_and_wait(std::array{&backend_}, [&] { submit(); });
+        is_running_ = false;
         for (device_copy const& arrival : arrivals)
             copy_elements(arrival.loop, arrival.conversion, arrival.source, arrival.target);
     }
@@ -156,7 +216,10 @@ private:
     unit_batch batch_;
     vector<device_copy> arrivals_; ///< from the buffer to host memory
     std::shared_ptr<std::byte[]> buffer_;
-    std::size_t used_ = 0; ///< bytes of the buffer
+    std::size_t used_ = 0;    ///< bytes of the buffer
+    bool is_running_ = false; ///< kernels were launched that nobody has waited for
+    bool is_recording_ = false;
+    bool has_all_ = false; ///< all copies since `record` are in the batch
 };
 
 } // namespace reshard::detail

@@ -10,6 +10,7 @@
 #include <reshard/tensor/traits.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 /// \file
@@ -49,8 +50,33 @@ public:
     /// \throws error with errc::unsupported for a conversion that the device cannot make
     virtual void copy(device_copy const& work) = 0;
 
+    /// Begins to work on the copies that were started, if the device has only collected them. The
+    /// processor does other work meanwhile.
+    virtual void submit() {}
+
     /// Waits until all copies that were started are complete. After an error, none is pending.
     virtual void wait() = 0;
+
+    /// Ends a call whose copies are all on this device. What the caller starts on the device later
+    /// follows these copies. Waits for them, unless a device has a reason not to.
+    virtual void finish() { wait(); }
+
+    /// Copies that a device has prepared, to make them again and again.
+    class recording {
+    public:
+        virtual ~recording() = default;
+
+        /// Starts the copies, as `copy` does.
+        virtual void start() = 0;
+    };
+
+    /// Records the copies that `start` gives to this device; none of them is made. Returns null, as
+    /// by default, if the device does not record such copies.
+    ///
+    /// \param start starts copies on this device alone
+    virtual std::unique_ptr<recording> record([[maybe_unused]] std::function<void()> const& start) {
+        return nullptr;
+    }
 
     /// Host memory for elements that the library copies to or from the device.
     virtual std::shared_ptr<std::byte[]> host_memory(std::size_t bytes) {
@@ -60,7 +86,7 @@ public:
     /// Memory of this device for messages, which MPI reads and writes there; null, as by default,
     /// if messages are in host memory.
     ///
-    /// \param mpi_reads_it whether this MPI reads and writes the memory of this device, as it says
+    /// \param mpi_reads_it whether MPI says that it reads and writes the memory of this device
     virtual std::shared_ptr<std::byte[]> message_memory([[maybe_unused]] std::size_t bytes,
                                                         [[maybe_unused]] bool mpi_reads_it) {
         return nullptr;
@@ -108,6 +134,42 @@ void run_and_wait(auto const& devices, auto const& start) {
         throw;
     }
 }
+
+/// As `run_and_wait`, for a call that ends with these copies.
+void run_and_finish(auto const& devices, auto const& start) {
+    try {
+        start();
+        for (auto const& device : devices)
+            device->finish();
+    } catch (...) {
+        wait_after_error(devices);
+        throw;
+    }
+}
+
+/// The device that makes all copies of a group, if there is one.
+struct common_device {
+    device* first = nullptr; ///< of the first copy; null for host memory
+    bool makes_all = true;
+
+    RESHARD_DECL void add(device_ends const& ends);
+
+    device* get() const { return makes_all ? first : nullptr; }
+};
+
+/// A group of copies that is made again and again. A device records it when it is made for the
+/// second time.
+class repeated_copies {
+public:
+    /// \param start starts the copies, the same ones each time
+    /// \param find  returns the device that makes all of the copies, or null
+    RESHARD_DECL void start(std::function<void()> const& start,
+                            std::function<device*()> const& find);
+
+private:
+    int count_ = 0; ///< up to 2
+    std::unique_ptr<device::recording> recording_;
+};
 
 /// The ends of a copy. A copy from one device to another passes through host memory.
 RESHARD_DECL device_ends ends_on(device* source, device* target);

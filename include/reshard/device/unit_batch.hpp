@@ -59,7 +59,7 @@ inline index_vector outer(index_vector const& strides) {
 }
 
 /// Makes a box of a copy. Returns std::nullopt if kernels do not support the copy: elements below 8
-/// bits, casts of complex numbers, scales, and elements whose addresses are not aligned.
+/// bits, casts of complex numbers, and scales.
 ///
 /// \param program the number of the conversion; only if the copy converts
 /// \pre   the loop is fused and has elements
@@ -90,8 +90,7 @@ inline std::optional<batch_box> box_of(device_copy const& work, std::uint32_t pr
         loop.extent.end()[-1] = run / word;
         loop.source_strides.end()[-1] = loop.target_strides.end()[-1] = word;
     } else {
-        if (source_alignment < source_size || target_alignment < target_size)
-            return std::nullopt;
+        result.box.is_aligned = source_alignment >= source_size && target_alignment >= target_size;
         result.kernel.tiles = is_transposed(loop);
         if (result.kernel.tiles)
             loop = with_second_last(loop, contiguous_source_axis(loop));

@@ -31,6 +31,7 @@ struct unit_box {
     std::uint32_t program = no_program; ///< an index in the batch's programs
     std::uint32_t source_bytes = 0;     ///< of an element, if there is a program
     bool is_small = false;              ///< extents and numbers of units have 32 bits
+    bool is_aligned = true;             ///< the addresses of elements are multiples of their size
 };
 
 /// The units `first` to `end - 1` of a box. One block of threads copies them.
@@ -76,24 +77,31 @@ constexpr unit_place place_of(unit_box const& box, std::uint32_t ndim, std::int6
                         : place_of_unit(box, ndim, static_cast<std::uint64_t>(unit));
 }
 
-/// \pre the address is a multiple of the word's size
+/// \param is_aligned whether the address is a multiple of the word's size
 template <class Word>
-constexpr Word load_word(unsigned char const* at) {
+constexpr Word load_word(unsigned char const* at, bool is_aligned) {
     Word word;
-    std::memcpy(&word, __builtin_assume_aligned(at, sizeof(Word)), sizeof word);
+    if (is_aligned)
+        std::memcpy(&word, __builtin_assume_aligned(at, sizeof(Word)), sizeof word);
+    else
+        std::memcpy(&word, at, sizeof word);
     return word;
 }
 template <class Word>
-constexpr void store_word(unsigned char* at, Word word) {
-    std::memcpy(__builtin_assume_aligned(at, sizeof(Word)), &word, sizeof word);
+constexpr void store_word(unsigned char* at, Word word, bool is_aligned) {
+    if (is_aligned)
+        std::memcpy(__builtin_assume_aligned(at, sizeof(Word)), &word, sizeof word);
+    else
+        std::memcpy(at, &word, sizeof word);
 }
 
-constexpr std::uint64_t load_element(unsigned char const* at, std::uint32_t bytes) {
+constexpr std::uint64_t load_element(unsigned char const* at, std::uint32_t bytes,
+                                     bool is_aligned) {
     switch (bytes) {
-    case 1: return load_word<std::uint8_t>(at);
-    case 2: return load_word<std::uint16_t>(at);
-    case 4: return load_word<std::uint32_t>(at);
-    default: return load_word<std::uint64_t>(at);
+    case 1: return *at;
+    case 2: return load_word<std::uint16_t>(at, is_aligned);
+    case 4: return load_word<std::uint32_t>(at, is_aligned);
+    default: return load_word<std::uint64_t>(at, is_aligned);
     }
 }
 
@@ -102,16 +110,17 @@ template <class Word>
 constexpr Word word_of(unit_box const& box, unit_program const* programs, unsigned char const* at) {
     if constexpr (sizeof(Word) <= 8)
         if (box.program != unit_box::no_program)
-            return static_cast<Word>(
-                run_program(programs[box.program], load_element(at, box.source_bytes)));
-    return load_word<Word>(at);
+            return static_cast<Word>(run_program(
+                programs[box.program], load_element(at, box.source_bytes, box.is_aligned)));
+    return load_word<Word>(at, box.is_aligned);
 }
 
 /// Copies one word of a box.
 template <class Word>
 constexpr void copy_unit(unit_box const& box, unit_program const* programs, std::int64_t unit) {
     unit_place const at = place_of(box, box.ndim, unit);
-    store_word<Word>(box.target + at.target, word_of<Word>(box, programs, box.source + at.source));
+    store_word<Word>(box.target + at.target, word_of<Word>(box, programs, box.source + at.source),
+                     box.is_aligned);
 }
 
 /// A tile of the last two axes of a box.
@@ -173,7 +182,7 @@ constexpr void store_tile(unit_box const& box, unit_tile const& tile, std::uint3
             store_word<Word>(box.target + tile.first.target +
                                  row * box.target_stride[box.ndim - 2] +
                                  column * box.target_stride[box.ndim - 1],
-                             memory[row][column]);
+                             memory[row][column], box.is_aligned);
 }
 
 } // namespace reshard::detail

@@ -134,4 +134,11 @@ int reshard_cuda_wait(int gpu, CUstream_st* stream) {
     return current_gpu(gpu).first_error([&] { return cudaStreamSynchronize(stream); });
 }
 
+int reshard_cuda_is_captured(int gpu, CUstream_st* stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    return current_gpu(gpu).first_error(
+               [&] { return cudaStreamIsCapturing(stream, &status); }) == cudaSuccess &&
+           status == cudaStreamCaptureStatusActive;
+}
+
 } // extern "C"

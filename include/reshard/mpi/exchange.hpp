@@ -4,6 +4,7 @@
 #define RESHARD_MPI_EXCHANGE_HPP
 
 #include <reshard/core/vector.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_copies.hpp>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -149,6 +151,8 @@ struct chunk_window {
     index_t staging_bytes = 0;
     bool has_room_for_all = false; ///< each packed chunk has its own memory
     std::size_t used = 0;          ///< bytes of `staging`, if `has_room_for_all`
+    device* common = nullptr;      ///< makes all copies of all chunks; may be null
+    std::map<std::pair<bound_chunk const*, std::byte*>, repeated_copies> copies = {};
 
     /// \param memory of `packed_sizes(chunks.chunks).staging()` bytes
     void open(bound_chunks chunks, std::shared_ptr<std::byte[]> memory);
@@ -166,6 +170,9 @@ struct chunk_window {
 
     /// \pre not all chunks are started
     bound_chunk const& next_chunk() const { return all.chunks[next]; }
+
+    /// Packs or unpacks the chunk of a slot: starts its copies.
+    void copy(std::size_t slot, copy_table const& table, bool sent);
 
     /// True if the next chunk is of a tree, and its peer has `most_of_trees` such chunks under way.
     ///
@@ -251,9 +258,8 @@ private:
 
     void receive(std::size_t slot);
 
+    /// Sends a chunk that is packed.
     void send(std::size_t slot);
-
-    void unpack(std::size_t slot) const;
 
     /// Moves chunks through rings, and handles one finished request. False if there was nothing to
     /// do.
@@ -267,6 +273,7 @@ private:
     copy_table copies_;
     vector<std::uint32_t> zeros_; ///< transfers that need no source
     vector<bound_copy> local_;    ///< copies in the process and on the node
+    repeated_copies local_copies_;
     arrivals arrivals_;
     ring_lanes rings_{copies_, devices_, arrivals_};
     vector<shared_barrier> meetings_;

@@ -75,11 +75,15 @@ public:
     /// \pre   `source` and `near` outlive this object
     RESHARD_DECL chunk_reader(checkpoint const& source, bool verify, device* near = nullptr);
 
-    /// The bytes of a run of a shard, in memory that the next call reuses.
+    /// The bytes of a run of a shard, in memory that the next call reuses. Near a device it is the
+    /// call after the next one, if `keeps_bytes`.
     ///
     /// \throws error with errc::corrupt_file if a chunk differs (see `describe`), or if another
     ///         file has replaced the opened file; with errc::io if the system cannot read the file
     RESHARD_DECL std::byte const* read(shard_place shard_place, byte_run run);
+
+    /// Whether the bytes of the last call of `read` exist until the call after the next one.
+    bool keeps_bytes() const { return near_ && held_; }
 
     /// The bytes that `read` reads for a run: whole chunks if they are verified.
     RESHARD_DECL byte_run whole_chunks(shard_place shard_place, byte_run run) const;
@@ -115,7 +119,12 @@ private:
     std::uint64_t chunk_bytes_of(checkpoint_shard const& shard) const;
     file_store::file const& file(holder_t number);
 
-    /// Memory for at least that many bytes. The memory before it is freed.
+    struct read_buffer {
+        std::shared_ptr<std::byte[]> memory = nullptr;
+        std::size_t bytes = 0;
+    };
+
+    /// Memory for at least that many bytes.
     std::byte* reserve(std::size_t bytes);
 
     /// The first byte of a mapped shard, or null.
@@ -137,8 +146,8 @@ private:
     std::map<holder_t, leased_pages> pages_; ///< by file
     std::optional<holder_t> seen_number_;    ///< the last file of `find_in_pages`
     device* near_;
-    std::shared_ptr<std::byte[]> buffer_;
-    std::size_t buffer_bytes_ = 0;
+    read_buffer buffer_;
+    read_buffer other_;                  ///< near a device, the buffers take turns
     std::optional<shard_place> queried_; ///< the shard of the last call of `mapped`
     std::byte const* mapped_ = nullptr;  ///< its first byte, or null
     std::optional<shard_place> held_;

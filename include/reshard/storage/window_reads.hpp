@@ -9,6 +9,7 @@
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/vector.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 
@@ -82,10 +83,29 @@ public:
     /// \param bytes the bytes of `run`, in memory
     RESHARD_DECL void run(window_run const& window, byte_run run, std::byte const* bytes);
 
+    /// Reads windows and copies their elements. A device copies a window while the next one is
+    /// read.
+    ///
+    /// \param windows calls its argument for each window
+    void read(chunk_reader& reader, auto const& windows) {
+        run_and_wait(working_, [&] {
+            windows([&](window_run const& window) { read_and_start(reader, window); });
+        });
+        working_.clear();
+    }
+
     /// True if window `a` comes before window `b` in the files.
     RESHARD_DECL bool is_before(window_run const& a, window_run const& b) const;
 
 private:
+    void wait();
+
+    /// Reads a window and starts its copies.
+    RESHARD_DECL void read_and_start(chunk_reader& reader, window_run const& window);
+
+    /// As `run`, but does not wait for devices.
+    void start(window_run const& window, byte_run run, std::byte const* bytes);
+
     /// Cuts all loops that read the same shard as loop `first`. Returns the first loop after them.
     RESHARD_DECL std::size_t hold(std::size_t first);
     void hold(shard_place shard_place);
@@ -95,9 +115,10 @@ private:
 
     checkpoint_metadata const& from_;
     vector<stored_loop> loops_; ///< in the order of files
-    stores how_;
+    stores write_mode_;
     std::optional<shard_place> held_;
     vector<window_part> parts_; ///< the loops of the shard `held_`, by window
+    vector<device*> working_;   ///< devices that copy from a window
 };
 
 /// A window, and the index of the list that has it.

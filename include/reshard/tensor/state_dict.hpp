@@ -43,7 +43,7 @@ RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view c
 /// \throws error with errc::usage for a null address, errc::overflow if strides overflow 64 bits
 RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view const& elements);
 
-/// The first shard of a state dict in the memory of a device.
+/// The first shard of a state dict that has elements in the memory of a device.
 struct device_use {
     memory_space memory;
     std::string key;
@@ -180,7 +180,7 @@ public:
     /// The error that `add` kept, if any.
     std::optional<error> const& first_error() const { return first_error_; }
 
-    /// The first shard on each device.
+    /// The first shard with elements on each device.
     vector<device_use> const& devices() const { return devices_; }
 
     /// Adds all elements of a tensor that a rank holds according to a layout. `local` is the rank's
@@ -262,7 +262,7 @@ public:
 private:
     void note_device(value_type const& shard) {
         memory_space const memory = shard.tensor.memory;
-        if (!memory.is_host() &&
+        if (!memory.is_host() && element_count(shard.tensor.shape) > 0 &&
             std::none_of(devices_.begin(), devices_.end(),
                          [&](device_use const& use) { return use.memory == memory; }))
             devices_.push_back({memory, shard.descriptor.key, element_count(shard.tensor.shape)});

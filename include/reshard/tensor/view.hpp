@@ -173,8 +173,9 @@ constexpr element_reach reach_of(index_vector const& shape, index_vector const& 
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         index_t const stride = std::max(strides[axis], -std::numeric_limits<index_t>::max());
         index_t& side = stride < 0 ? reach.before : reach.behind;
-        side = checked_add(side, checked_multiply(shape[axis] - 1, stride < 0 ? -stride : stride),
-                           strides_reach);
+        side = checked_add(
+            side, checked_multiply(shape[axis] - 1, stride < 0 ? -stride : stride, strides_reach),
+            strides_reach);
     }
     return reach;
 }

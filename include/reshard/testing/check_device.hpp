@@ -42,11 +42,12 @@ namespace reshard::testing::detail {
 
 using namespace reshard::detail;
 
-/// A copy to check: its loop, and its conversion.
+/// A copy to check.
 struct checked_copy {
     std::string_view law;
     affine_copy loop;
     element_conversion conversion;
+    index_t skew = 0; ///< both memories begin that many bytes after an aligned address
 };
 
 /// The largest position on a side, plus one. Positions are not negative.
@@ -78,7 +79,7 @@ public:
     device_bytes& operator=(device_bytes const&) = delete;
     ~device_bytes() { functions_.deallocate(memory_); }
 
-    void* get() const { return memory_; }
+    std::byte* get() const { return static_cast<std::byte*>(memory_); }
     void fetch(vector<std::byte>& content) const {
         functions_.read(content.data(), memory_, content.size());
     }
@@ -100,13 +101,13 @@ inline void check_copy(device& checked, device_case const& functions, checked_co
     vector<std::byte> target =
         pattern_bytes(bytes_of(of.loop.target_strides, of.loop.target_offset, target_type), 2);
     vector<std::byte> expected = target;
-    copy_elements(of.loop, of.conversion, source.data(), expected.data());
+    copy_elements(of.loop, of.conversion, source.data() + of.skew, expected.data() + of.skew);
     device_bytes const from(functions, source), to(functions, target);
     element_conversion conversion = of.conversion;
     conversion.devices = reshard::detail::ends_on(reads_device ? &checked : nullptr,
                                                   writes_device ? &checked : nullptr);
-    copy_elements(of.loop, conversion, reads_device ? from.get() : source.data(),
-                  writes_device ? to.get() : target.data());
+    copy_elements(of.loop, conversion, (reads_device ? from.get() : source.data()) + of.skew,
+                  (writes_device ? to.get() : target.data()) + of.skew);
     checked.wait();
     if (writes_device)
         to.fetch(target);
@@ -121,8 +122,8 @@ inline void check_copy(device& checked, device_case const& functions, checked_co
 }
 
 /// Starts many copies, from pinned and other host memory to the device, then from the device, and
-/// waits once for each direction.
-inline void check_copies_together(device& checked, device_case const& functions) {
+/// waits once for each direction. If the device records copies, makes them as a recording.
+inline void check_copies_together(device& checked, device_case const& functions, bool records) {
     constexpr std::size_t count = 100, each = 256;
     vector<std::byte> const host = pattern_bytes(count * each, 3);
     auto const pinned = checked.host_memory(count * each);
@@ -130,13 +131,18 @@ inline void check_copies_together(device& checked, device_case const& functions)
     device_bytes const memory(functions, vector<std::byte>(count * each));
     element_conversion conversion{data_type::u8};
     auto const copy_all = [&](auto const& source_of, auto const& target_of) {
-        for (std::size_t i = 0; i < count; ++i)
-            copy_elements({{each}, 0, {1}, 0, {1}}, conversion, source_of(i), target_of(i));
-        checked.wait();
+        auto const start = [&] {
+            for (std::size_t i = 0; i < count; ++i)
+                copy_elements({{each}, 0, {1}, 0, {1}}, conversion, source_of(i), target_of(i));
+        };
+        auto const recording = records ? checked.record(start) : nullptr;
+        for (int run = 0; run < (recording ? 2 : 1); ++run) {
+            recording ? recording->start() : start();
+            checked.submit();
+            checked.wait();
+        }
     };
-    auto const on_device = [&](std::size_t i) {
-        return static_cast<std::byte*>(memory.get()) + i * each;
-    };
+    auto const on_device = [&](std::size_t i) { return memory.get() + i * each; };
     conversion.devices = ends_on(nullptr, &checked);
     copy_all(
         [&](std::size_t i) {
@@ -152,10 +158,8 @@ inline void check_copies_together(device& checked, device_case const& functions)
     for (std::size_t i = 0; i < count; ++i) {
         std::byte const* const arrived = i % 2 == 0 ? pinned.get() : result.data();
         if (!std::equal(arrived + i * each, arrived + (i + 1) * each, host.data() + i * each))
-            fail(errc::usage,
-                 "check_device: copies that are started together are independent: "
-                 "copy ",
-                 i, " of ", count, " has other bytes");
+            fail(errc::usage, "check_device: copies that are ", records ? "recorded" : "started",
+                 " together are independent: copy ", i, " of ", count, " has other bytes");
     }
 }
 
@@ -173,6 +177,8 @@ inline vector<checked_copy> copies_of(data_type dtype) {
         {"axes are permuted", {{5, 6, 7}, 0, {1, 35, 5}, 0, {42, 7, 1}}, moved},
         {"an element is repeated", {{12, 9}, 0, {0, 0}, 8, {16, 1}}, moved},
         {"a large matrix is copied", {{300, 500}, 0, {512, 1}, 0, {500, 1}}, moved},
+        {"a matrix at an odd address is transposed", {{9, 70}, 0, {1, 9}, 0, {70, 1}}, moved, 1},
+        {"rows at an odd address are copied", {{7, 33}, 0, {64, 1}, 8, {40, 1}}, moved, 1},
     };
 }
 
@@ -205,14 +211,18 @@ inline void check_device(device& checked, device_case const& functions) {
                     auto const cast =
                         reshard::detail::casting(from, reshard::detail::then({}, from, to));
                     cases.push_back({"elements are cast", {{5, 40}, 0, {64, 1}, 8, {40, 1}}, cast});
-                    cases.push_back(
-                        {"transposed elements are cast", {{9, 10}, 0, {1, 9}, 0, {10, 1}}, cast});
+                    for (index_t const skew : {0, 1})
+                        cases.push_back({"transposed elements are cast",
+                                         {{9, 10}, 0, {1, 9}, 0, {10, 1}},
+                                         cast,
+                                         skew});
                 }
         }
     for (detail::checked_copy const& each : cases)
         for (int const way : {1, 2, 3})
             detail::check_copy(checked, functions, each, (way & 1) != 0, (way & 2) != 0);
-    detail::check_copies_together(checked, functions);
+    for (bool const records : {false, true})
+        detail::check_copies_together(checked, functions, records);
 }
 
 } // namespace reshard::testing

@@ -15,11 +15,21 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 using namespace reshard;
 
-extern "C" int cudaStreamCreate(CUstream_st** stream);
+struct CUgraph_st;
+struct CUgraphExec_st;
+
+extern "C" {
+int cudaStreamCreate(CUstream_st** stream);
+int cudaStreamBeginCapture(CUstream_st* stream, int mode);
+int cudaStreamEndCapture(CUstream_st* stream, CUgraph_st** graph);
+int cudaGraphInstantiate(CUgraphExec_st** ready, CUgraph_st* graph, unsigned long long flags);
+int cudaGraphLaunch(CUgraphExec_st* ready, CUstream_st* stream);
+}
 
 BOOST_AUTO_TEST_SUITE(cuda_cuda)
 
@@ -140,6 +150,45 @@ BOOST_AUTO_TEST_CASE(tensors_move_after_the_work_on_the_callers_stream,
             redistribute(solo(), from, to, {.program = program, .devices = {cuda(0, stream)}});
             BOOST_TEST(want.values() == columns, boost::test_tools::per_element());
         }
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_has_run_twice_is_captured_in_a_graph,
+                     *boost::unit_test::precondition(has_gpu)) {
+    CUstream_st* stream = nullptr;
+    BOOST_TEST(cudaStreamCreate(&stream) == 0);
+    gpu_floats have, want;
+    mapping program;
+    program.define("v", transpose(program.source("w", {3, 4}, data_type::f32)));
+    const_state_dict from;
+    state_dict to;
+    from.add(replicated("w", data_type::f32, {3, 4}), have.view({3, 4}));
+    to.add(replicated("v", data_type::f32, {4, 3}), want.view({4, 3}));
+    job moving = prepare(solo(), from, to, {.program = program, .devices = {cuda(0, stream)}});
+    CUgraph_st* graph = nullptr;
+    constexpr int relaxed = 2;
+    for (bool const is_ready : {false, true}) {
+        BOOST_TEST(cudaStreamBeginCapture(stream, relaxed) == 0);
+        if (is_ready)
+            run(moving);
+        else
+            BOOST_CHECK_EXCEPTION(run(moving), error, [](error const& problem) {
+                return problem.code() == errc::unsupported &&
+                       std::string(problem.what()).find("has run twice") != std::string::npos;
+            });
+        static_cast<void>(cudaStreamEndCapture(stream, &graph));
+        for (int i = 0; i < 2 && !is_ready; ++i)
+            run(moving);
+    }
+    CUgraphExec_st* ready = nullptr;
+    BOOST_TEST(cudaGraphInstantiate(&ready, graph, 0) == 0);
+    for (float first = 1; first <= 3; ++first) {
+        std::vector<float> const rows{first, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+        have.put(rows, stream);
+        BOOST_TEST(cudaGraphLaunch(ready, stream) == 0);
+        BOOST_TEST(reshard_cuda_wait(0, stream) == 0);
+        std::vector<float> const columns{first, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
+        BOOST_TEST(want.values() == columns, boost::test_tools::per_element());
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

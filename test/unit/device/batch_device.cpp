@@ -43,6 +43,9 @@ struct loop_backend {
     bool can_use(void const*) const { return is_pinned; }
     std::shared_ptr<std::byte[]> message_memory(std::size_t, bool) const { return nullptr; }
     void wait() const {}
+    bool is_captured() const { return false; }
+    unit_batch keep(unit_batch const& batch) const { return batch; }
+    void start(unit_batch const& batch) const { run(batch); }
 
     void run(unit_batch const& batch) const {
         for (std::size_t number = unit_kernel::count; number-- > 0;) {
@@ -178,6 +181,36 @@ BOOST_AUTO_TEST_CASE(many_boxes_are_one_launch) {
     for (std::size_t i = 0; i < source.size(); ++i)
         if (target[i] != source[(999 - i / 64) * 64 + i % 64])
             BOOST_ERROR("element " << i);
+}
+
+BOOST_AUTO_TEST_CASE(copies_that_kernels_make_are_recorded) {
+    batch_device<loop_backend> device{loop_backend{}};
+    std::vector<std::uint16_t> const source{1, 2, 3, 4};
+    std::vector<std::uint16_t> target(4);
+    auto const copy = [&](data_type dtype, std::size_t to) {
+        element_conversion conversion{dtype};
+        conversion.devices = ends_on(&device, &device);
+        copy_elements({{1}, 0, {1}, 0, {1}}, conversion, &source[to], &target[to]);
+    };
+    auto const shows = [&](std::vector<std::uint16_t> const& expected) {
+        BOOST_TEST(target == expected, boost::test_tools::per_element());
+    };
+    copy(data_type::u16, 0); // is no part of the recording
+    auto const recording = device.record([&] {
+        copy(data_type::u16, 1);
+        copy(data_type::u16, 2);
+    });
+    BOOST_TEST_REQUIRE(recording);
+    BOOST_TEST(!device.record([&] { copy(data_type::f4, 3); })); // made by the processor
+    shows({0, 0, 0, 0});
+    device.wait();
+    shows({1, 0, 0, 0});
+    for (int i = 0; i < 2; ++i) {
+        target = {0, 0, 0, 0};
+        recording->start();
+        device.wait();
+        shows({0, 2, 3, 0});
+    }
 }
 
 BOOST_AUTO_TEST_CASE(boxes_of_more_than_32_bits_are_found_by_64_bits) {

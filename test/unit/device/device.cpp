@@ -133,6 +133,27 @@ BOOST_AUTO_TEST_CASE(elements_move_between_host_and_devices) {
     BOOST_TEST(host == expected, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_prepared_job_is_recorded_once) {
+    fake_device device(capacity, 0);
+    device_matrix const source(device, {2, 3}), target(device, {3, 2});
+    std::vector<float> host(6);
+    mapping program;
+    program.define("t", transpose(program.source("w", source.shape, data_type::f32)));
+    auto const recording = std::make_shared<test::recording_device>(device);
+    job moving = prepare(solo(), only("w", source.view()), only("t", target.view()),
+                         {.program = program, .devices = {recording}});
+    job fetching = prepare(solo(), only("t", target.view()), only("t", view_of(host, {3, 2})),
+                           {.devices = {recording}});
+    for (float first = 1; first <= 4; ++first) {
+        std::vector<float> const values{first, 1, 2, 3, 4, 5}, expected{first, 3, 1, 4, 2, 5};
+        device.write(source.data, values.data(), 4 * values.size());
+        run(moving);
+        run(fetching);
+        BOOST_TEST(host == expected, boost::test_tools::per_element());
+    }
+    BOOST_TEST(recording->recordings == 2);
+}
+
 BOOST_AUTO_TEST_CASE(equal_addresses_on_different_devices_are_different_memory) {
     // Only addresses are compared: the elements are not moved.
     void* const address = reinterpret_cast<void*>(std::uintptr_t{4096});

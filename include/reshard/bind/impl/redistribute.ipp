@@ -27,11 +27,29 @@ public:
     void run() override {
         if (scales)
             scales->fetch();
-        run_and_wait(devices, [&] {
-            for (transfer const& t : planned->whole.transfers)
-                run_locally(bound(), t);
+        bound_plan const bound = this->bound();
+        run_and_finish(devices, [&] {
+            copies_.start(
+                [&] {
+                    for (transfer const& t : planned->whole.transfers)
+                        run_locally(bound, t);
+                },
+                [&] { return common_device_of(bound); });
         });
     }
+
+private:
+    /// The device that makes all copies, or null. Copies that read scales are not the same in each
+    /// run.
+    device* common_device_of(bound_plan const& bound) const {
+        common_device common;
+        if (!devices.empty() && !scales)
+            for (transfer const& t : planned->whole.transfers)
+                common.add(ends_of(bound, t));
+        return common.get();
+    }
+
+    repeated_copies copies_;
 };
 
 inline std::unique_ptr<solo_job> bind_alone(std::shared_ptr<planned_job const> planned,

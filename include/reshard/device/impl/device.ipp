@@ -79,6 +79,21 @@ inline void run_on_device(prepared_copy const& ready, void const* source, void* 
         });
 }
 
+RESHARD_DECL void common_device::add(device_ends const& ends) {
+    device* const near = ends.source ? ends.source : ends.target;
+    if (!first)
+        first = near;
+    makes_all = makes_all && near && near == first && (!ends.target || ends.target == near);
+}
+
+RESHARD_DECL void repeated_copies::start(std::function<void()> const& start,
+                                         std::function<device*()> const& find) {
+    if (count_ < 2 && ++count_ == 2)
+        if (device* const on = find())
+            recording_ = on->record(start);
+    recording_ ? recording_->start() : start();
+}
+
 RESHARD_DECL device_ends ends_on(device* source, device* target) {
     return source || target ? device_ends{source, target, run_on_device} : device_ends{};
 }

@@ -200,6 +200,23 @@ RESHARD_DECL std::size_t chunk_window::start() {
     return slot;
 }
 
+RESHARD_DECL void chunk_window::copy(std::size_t slot, copy_table const& table, bool sent) {
+    bound_chunk const& chunk = *under_way[slot];
+    auto const start = [&] {
+        row_batch blocks;
+        for (std::size_t i = chunk.first; i < chunk.last; ++i) {
+            bound_packet const& packet = all.packets[i];
+            std::byte* const packed = wire[slot] + packet.wire;
+            blocks.add(table[packet.copy], sent ? packet.memory : packed,
+                       sent ? packed : packet.memory, packet.joins_next);
+        }
+    };
+    if (common)
+        copies[{&chunk, wire[slot]}].start(start, [&] { return common; });
+    else
+        start();
+}
+
 RESHARD_DECL void chunk_window::open(bound_chunks chunks, std::shared_ptr<std::byte[]> memory) {
     all = std::move(chunks);
     packed_sizes const sizes(all.chunks);
@@ -253,22 +270,15 @@ inline bool mpi_reads(memory_space memory) {
     return query && reinterpret_cast<int (*)()>(query)() == 1;
 }
 
-/// The devices of the tensors of chunks.
-struct chunk_devices {
-    device* first = nullptr; ///< null if all are in host memory
-    bool has_all = true;     ///< all tensors are on the first device
-
-    chunk_devices(bound_chunks const& chunks, copy_table const& copies) {
-        for (bound_chunk const& chunk : chunks.chunks)
-            has_all = has_all && !chunk.direct;
-        for (bound_packet const& packet : chunks.packets) {
-            device_ends const& ends = copies[packet.copy].given.devices;
-            device* const near = ends.source ? ends.source : ends.target;
-            first = first ? first : near;
-            has_all = has_all && near && near == first;
-        }
-    }
-};
+/// The device of the tensors of chunks.
+inline common_device device_of(bound_chunks const& chunks, copy_table const& copies) {
+    common_device common;
+    for (bound_packet const& packet : chunks.packets)
+        common.add(copies[packet.copy].given.devices);
+    for (bound_chunk const& chunk : chunks.chunks)
+        common.makes_all = common.makes_all && !chunk.direct;
+    return common;
+}
 
 RESHARD_DECL void exchange::open(chunk_window& window, vector<lane> const& lanes, bool sent,
                                  stores write_mode) {
@@ -278,16 +288,17 @@ RESHARD_DECL void exchange::open(chunk_window& window, vector<lane> const& lanes
     };
     bound_chunks chunks = bind(nullptr);
     std::size_t const bytes = packed_sizes(chunks.chunks).staging();
-    chunk_devices const devices(chunks, copies_);
-    device* const near = devices.first;
+    common_device const common = device_of(chunks, copies_);
+    device* const near = common.get();
     std::shared_ptr<std::byte[]> memory;
-    if (near && devices.has_all)
+    if (near)
         memory = near->message_memory(bytes, mpi_reads(near->space()));
     if (memory)
         chunks = bind(near);
     else
-        memory =
-            near ? near->host_memory(bytes) : std::make_unique_for_overwrite<std::byte[]>(bytes);
+        memory = common.first ? common.first->host_memory(bytes)
+                              : std::make_unique_for_overwrite<std::byte[]>(bytes);
+    window.common = bound_.scales ? nullptr : near; // copies that read scales change
     window.open(std::move(chunks), std::move(memory));
 }
 
@@ -370,26 +381,48 @@ RESHARD_DECL void exchange::meet() {
 RESHARD_DECL void exchange::run_local() {
     for (std::uint32_t const number : zeros_)
         run_locally(bound_, bound_.whole.transfers[number]);
-    index_t bytes = 0;
-    row_batch blocks;
-    for (bound_copy const& copy : local_) {
-        blocks.add(copies_[copy.copy], copy.source, copy.target, copy.joins_next);
-        bytes += copy.bytes;
-        if (bytes >= chunk_bytes) {
-            while (advance()) // send all chunks that can be sent: others wait for them
-                ;
-            bytes = 0;
+    bool is_recorded = false;
+    auto const start = [&] {
+        index_t bytes = 0;
+        row_batch blocks;
+        for (bound_copy const& copy : local_) {
+            blocks.add(copies_[copy.copy], copy.source, copy.target, copy.joins_next);
+            bytes += copy.bytes;
+            if (bytes >= chunk_bytes && !is_recorded) {
+                while (advance()) // send all chunks that can be sent: others wait for them
+                    ;
+                bytes = 0;
+            }
         }
-    }
+    };
+    auto const find = [&] {
+        common_device common;
+        for (bound_copy const& copy : local_)
+            common.add(copies_[copy.copy].given.devices);
+        is_recorded = common.get() && !bound_.scales;
+        return is_recorded ? common.get() : nullptr;
+    };
+    local_copies_.start(start, find);
     wait_for(devices_);
 }
 
 RESHARD_DECL void exchange::post() {
     // Sends first. If a rank received first, it would answer its peer's announcements, and its own
     // announcements would wait for those bytes: two ranks that swap would take turns.
+    vector<std::size_t> packed;
     while (outgoing_.can_start() && arrivals_.allow(outgoing_.next_chunk()) &&
-           !outgoing_.is_peer_busy())
-        send(outgoing_.start());
+           !outgoing_.is_peer_busy()) {
+        std::size_t const slot = outgoing_.start();
+        outgoing_.copy(slot, copies_, true);
+        if (devices_.empty())
+            send(slot);
+        else
+            packed.push_back(slot);
+    }
+    if (!packed.empty())
+        wait_for(devices_); // once for all chunks
+    for (std::size_t const slot : packed)
+        send(slot);
     while (incoming_.can_start())
         receive(incoming_.start());
 }
@@ -403,27 +436,9 @@ RESHARD_DECL void exchange::receive(std::size_t slot) {
 
 RESHARD_DECL void exchange::send(std::size_t slot) {
     bound_chunk const& chunk = *outgoing_.under_way[slot];
-    std::byte* const wire = outgoing_.wire[slot];
-    row_batch blocks;
-    for (std::size_t i = chunk.first; i < chunk.last; ++i) {
-        auto const& packet = outgoing_.all.packets[i];
-        blocks.add(copies_[packet.copy], packet.memory, wire + packet.wire, packet.joins_next);
-    }
-    wait_for(devices_);
-    MPI_Isend(chunk.direct ? chunk.direct : wire, chunk.bytes, MPI_BYTE, chunk.peer, world_.tag(),
-              world_.base(), &requests_[in_flight + slot]);
+    MPI_Isend(chunk.direct ? chunk.direct : outgoing_.wire[slot], chunk.bytes, MPI_BYTE, chunk.peer,
+              world_.tag(), world_.base(), &requests_[in_flight + slot]);
     ++pending_;
-}
-
-RESHARD_DECL void exchange::unpack(std::size_t slot) const {
-    bound_chunk const& chunk = *incoming_.under_way[slot];
-    row_batch blocks;
-    for (std::size_t i = chunk.first; i < chunk.last; ++i) {
-        auto const& packet = incoming_.all.packets[i];
-        blocks.add(copies_[packet.copy], incoming_.wire[slot] + packet.wire, packet.memory,
-                   packet.joins_next);
-    }
-    wait_for(devices_);
 }
 
 RESHARD_DECL bool exchange::advance() {
@@ -443,7 +458,8 @@ RESHARD_DECL bool exchange::finish_request() {
     --pending_;
     auto const slot = static_cast<std::size_t>(which) % in_flight;
     if (static_cast<std::size_t>(which) < in_flight) {
-        unpack(slot);
+        incoming_.copy(slot, copies_, false);
+        wait_for(devices_);
         arrivals_.add(*incoming_.under_way[slot]);
         incoming_.finish(slot);
     } else {

@@ -8,6 +8,7 @@
 #include <reshard/storage/save.hpp>
 
 #include <reshard/core/digest.hpp>
+#include <reshard/device/device.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/os/file_bytes.hpp>
@@ -46,9 +47,31 @@ struct files_to_write {
 
 /// Memory for the copy of a save's tensors.
 struct kept_bytes {
-    std::unique_ptr<std::byte[]> memory;
+    std::shared_ptr<device> near; ///< has provided the memory; may be null
+    std::shared_ptr<std::byte[]> memory;
     std::size_t capacity = 0;
     bool is_used = false;
+
+    bool fits(std::size_t bytes, std::shared_ptr<device> const& wanted) const {
+        return capacity >= bytes && (!wanted || near);
+    }
+
+    /// Frees the memory, and gets other memory: of the device, if it has enough.
+    void replace(std::size_t bytes, std::shared_ptr<device> const& wanted) {
+        memory.reset();
+        capacity = 0;
+        near = wanted;
+        if (near)
+            try {
+                memory = near->host_memory(bytes);
+            } catch (error const& problem) {
+                if (problem.code() != errc::limit_exceeded)
+                    throw;
+            }
+        if (!memory)
+            memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+        capacity = bytes;
+    }
 };
 
 /// A save in progress, from the view of one process.
@@ -87,7 +110,9 @@ public:
     }
 
     /// Memory that no save uses. Waits until a save frees it.
-    kept_bytes& acquire(std::size_t bytes) {
+    ///
+    /// \param near a device that copies to the memory, and provides it; may be null
+    kept_bytes& acquire(std::size_t bytes, std::shared_ptr<device> const& near) {
         std::unique_lock lock(mutex_);
         kept_bytes* largest = nullptr;
         changed_.wait(lock, [&] {
@@ -96,12 +121,8 @@ public:
                     largest = &kept;
             return largest != nullptr;
         });
-        if (largest->capacity < bytes) {
-            largest->memory.reset(); // freed before the new memory exists
-            largest->capacity = 0;
-            largest->memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
-            largest->capacity = bytes;
-        }
+        if (!largest->fits(bytes, near))
+            largest->replace(bytes, near);
         largest->is_used = true;
         return *largest;
     }

@@ -170,14 +170,16 @@ RESHARD_DECL std::byte const* chunk_reader::find_in_pages(shard_place shard_plac
 }
 
 RESHARD_DECL std::byte* chunk_reader::reserve(std::size_t bytes) {
-    if (!buffer_ || buffer_bytes_ < bytes) {
-        bytes = std::max(bytes, 2 * buffer_bytes_); // pinned memory is slow to get
-        buffer_ = nullptr;
-        buffer_ =
-            near_ ? near_->host_memory(bytes) : std::make_unique_for_overwrite<std::byte[]>(bytes);
-        buffer_bytes_ = bytes;
+    if (near_)
+        std::swap(buffer_, other_);
+    if (!buffer_.memory || buffer_.bytes < bytes) {
+        bytes = std::max(bytes, 2 * buffer_.bytes); // pinned memory is slow to get
+        buffer_ = {};
+        buffer_ = {near_ ? near_->host_memory(bytes)
+                         : std::make_unique_for_overwrite<std::byte[]>(bytes),
+                   bytes};
     }
-    return buffer_.get();
+    return buffer_.memory.get();
 }
 
 RESHARD_DECL std::byte const* chunk_reader::read(shard_place shard_place, byte_run run) {
@@ -189,7 +191,7 @@ RESHARD_DECL std::byte const* chunk_reader::read(shard_place shard_place, byte_r
             return pages; // valid only until the next call
         held_run_ = whole_chunks(shard_place, run);
         std::byte const* const bytes = mapped(shard_place);
-        std::byte* const buffer = bytes ? buffer_.get() : reserve(held_run_.size());
+        std::byte* const buffer = bytes ? buffer_.memory.get() : reserve(held_run_.size());
         read_to(buffer, shard_place, held_run_);
         held_bytes_ = bytes ? bytes + held_run_.begin : buffer;
         held_ = shard_place;

@@ -127,7 +127,9 @@ void copy_tensors(group auto const& world, source_tensors have, async_state& sta
                   save_task& task) {
     state_dict kept;
     local_error const problem = attempt([&] {
-        task.memory = &state.acquire(bytes_for(task.mine));
+        device_list const& devices = task.options.devices;
+        task.memory =
+            &state.acquire(bytes_for(task.mine), devices.empty() ? nullptr : devices.front());
         kept = kept_tensors(task);
     });
     local_error const failed = attempt([&] {

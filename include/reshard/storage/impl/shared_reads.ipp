@@ -258,14 +258,16 @@ inline local_error read_united(mpi_group const& world, merged_directories const&
     checkpoint_metadata const& from = reader.metadata();
     vector<window_run> wanted;
     local_error problem = attempt([&] {
-        for (window_run const& window : runs) {
-            holder_t const file =
-                from.tensors[window.position.tensor].shards[window.position.shard].file;
-            if (files.is_here(from.files[file].path))
-                reads.run(window, window.bytes, reader.read(window.position, window.bytes));
-            else
-                wanted.push_back(window);
-        }
+        reads.read(reader, [&](auto const& read) {
+            for (window_run const& window : runs) {
+                holder_t const file =
+                    from.tensors[window.position.tensor].shards[window.position.shard].file;
+                if (files.is_here(from.files[file].path))
+                    read(window);
+                else
+                    wanted.push_back(window);
+            }
+        });
     });
     keep_first(problem, read_from_others(world, files, reader, reads, wanted));
     return problem;
@@ -308,8 +310,8 @@ inline local_error read_or_share(mpi_group const& world, planned_reads& reads,
     if (is_worth_sharing(notices, options.reads))
         shared = share_windows(world, reader, loops, windows, options.reads);
     keep_first(problem, attempt([&] {
-                   for (window_run const& window : windows_without(loops, windows, shared.windows))
-                       loops.run(window, window.bytes, reader.read(window.position, window.bytes));
+                   auto const own = windows_without(loops, windows, shared.windows);
+                   loops.read(reader, [&](auto const& read) { std::ranges::for_each(own, read); });
                }));
     if (shared.slots)
         keep_first(problem,

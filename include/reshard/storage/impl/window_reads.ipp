@@ -47,7 +47,7 @@ RESHARD_DECL vector<stored_loop> loops_of(bound_plan const& bound) {
 }
 
 RESHARD_DECL window_reads::window_reads(checkpoint_metadata const& from, vector<stored_loop> loops)
-    : from_(from), loops_(std::move(loops)), how_(stores_of(loops_)) {
+    : from_(from), loops_(std::move(loops)), write_mode_(stores_of(loops_)) {
     std::stable_sort(loops_.begin(), loops_.end(), [&](stored_loop const& a, stored_loop const& b) {
         return is_before(a.position, b.position);
     });
@@ -103,28 +103,47 @@ RESHARD_DECL window_run window_reads::window_at(std::size_t first, std::size_t l
             whole_bytes(span_of(std::span(parts_).subspan(first, last - first)), dtype).bytes};
 }
 
+RESHARD_DECL void window_reads::wait() {
+    vector<device*> const devices = std::exchange(working_, {});
+    run_and_wait(devices, [] {});
+}
+
 RESHARD_DECL void window_reads::run(window_run const& window, byte_run run,
                                     std::byte const* bytes) {
+    wait();
+    run_and_wait(working_, [&] { start(window, run, bytes); });
+    working_.clear();
+}
+
+RESHARD_DECL void window_reads::read_and_start(chunk_reader& reader, window_run const& window) {
+    std::byte const* const bytes = reader.read(window.position, window.bytes);
+    wait(); // for the window before
+    start(window, window.bytes, bytes);
+    if (!reader.keeps_bytes())
+        wait();
+}
+
+RESHARD_DECL void window_reads::start(window_run const& window, byte_run run,
+                                      std::byte const* bytes) {
     hold(window.position);
     auto const [first, last] = std::equal_range(
         parts_.begin(), parts_.end(), window_part{window.number, 0, {}},
         [](window_part const& a, window_part const& b) { return a.window < b.window; });
-    vector<device*> used; // the next window takes the place of `bytes`
-    run_and_wait(used, [&] {
-        for (auto part = first; part != last; ++part) {
-            stored_loop const& stored_loop = loops_[part->number];
-            affine_copy loop = part->loop;
-            loop.source_offset -=
-                static_cast<index_t>(run.begin) * 8 / bits(stored_loop.conversion.source);
-            element_conversion conversion = stored_loop.conversion;
-            conversion.first =
-                reinterpret_cast<std::uintptr_t>(bytes) - static_cast<std::uintptr_t>(run.begin);
-            device* const target = conversion.devices.target;
-            if (target && std::find(used.begin(), used.end(), target) == used.end())
-                used.push_back(target);
-            detail::run(prepare(loop, conversion, how_), bytes, stored_loop.target);
-        }
-    });
+    for (auto part = first; part != last; ++part) {
+        stored_loop const& stored_loop = loops_[part->number];
+        affine_copy loop = part->loop;
+        loop.source_offset -=
+            static_cast<index_t>(run.begin) * 8 / bits(stored_loop.conversion.source);
+        element_conversion conversion = stored_loop.conversion;
+        conversion.first =
+            reinterpret_cast<std::uintptr_t>(bytes) - static_cast<std::uintptr_t>(run.begin);
+        device* const target = conversion.devices.target;
+        if (target && std::find(working_.begin(), working_.end(), target) == working_.end())
+            working_.push_back(target);
+        detail::run(prepare(loop, conversion, write_mode_), bytes, stored_loop.target);
+    }
+    for (device* const device : working_)
+        device->submit();
 }
 
 RESHARD_DECL vector<window_run> windows_without(window_reads const& reads,
@@ -138,9 +157,7 @@ RESHARD_DECL vector<window_run> windows_without(window_reads const& reads,
 }
 
 RESHARD_DECL void run(chunk_reader& reader, window_reads& reads) {
-    reads.for_each_window([&](window_run const& window) {
-        reads.run(window, window.bytes, reader.read(window.position, window.bytes));
-    });
+    reads.read(reader, [&](auto const& read) { reads.for_each_window(read); });
 }
 
 RESHARD_DECL void run(chunk_reader& reader, vector<stored_loop> loops) {

@@ -104,7 +104,11 @@ RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view 
     index_t const count = element_count(elements.shape);
     if (elements.data == nullptr && count != 0)
         fail(errc::usage, "'", shard.key, "': ", counted(count, "element"), " at a null address");
-    addresses(elements);
+    try {
+        addresses(elements);
+    } catch (error const& problem) {
+        throw error(problem.code(), words("'", shard.key, "': ", elements, ": ", problem.what()));
+    }
 }
 
 RESHARD_DECL void refuse_device(device_use const& shard) {
