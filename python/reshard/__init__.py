@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union
 
 from . import _mpi, _tensors, layouts
-from ._error import Error
+from ._error import Error, Mistake as _Mistake
 from ._reshard import close as _close, options_of, redistribute as _redistribute
 from ._reshard import run as _run, run_everywhere as _run_everywhere, version as __version__
 from ._files import Checkpoint, Tensor, load, open, save
@@ -66,7 +66,7 @@ def _words(command: str, positional: Sequence[Path], options: dict[str, Any]) ->
         words.append("./" + path if path.startswith("-") else path)
     for name, value in options.items():
         if isinstance(value, dict):
-            raise _tensors.Mistake(f"`{name}` must be the path of a file here; write the dictionary with json.dump")
+            raise _Mistake(f"`{name}` must be the path of a file here; write the dictionary with json.dump")
         option = "--" + name.removesuffix("_").replace("_", "-")
         if value is True or (flags.get(name) and value):
             words.append(option)
@@ -76,7 +76,7 @@ def _words(command: str, positional: Sequence[Path], options: dict[str, Any]) ->
     for word in words:
         word.encode()
         if "\0" in word:
-            raise _tensors.Mistake(f"{word!r} has a NUL character")
+            raise _Mistake(f"{word!r} has a NUL character")
     return words
 
 

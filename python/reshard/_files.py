@@ -16,9 +16,9 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import _page, _tensors
-from ._error import Error
+from ._error import Error, Mistake
 from ._reshard import Files, load as _load, save as _save
-from ._tensors import Mistake, Program, Shard, Tensors
+from ._tensors import Program, Shard, Tensors
 
 if TYPE_CHECKING:
     from mpi4py import MPI
