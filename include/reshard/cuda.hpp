@@ -20,7 +20,8 @@ namespace reshard {
 /// The memory of a GPU, for `options::devices`.
 ///
 /// Copies run on `stream`, so they follow the work that the caller has put there. A call returns
-/// when its copies are complete. Kernels copy, transpose and cast as the processor does, bit by
+/// when its copies are complete, unless the caller captures the stream in a graph: see
+/// doc/devices.md. Kernels copy, transpose and cast as the processor does, bit by
 /// bit. Elements below 8 bits, scales, and casts of complex numbers pass through the processor.
 ///
 /// \param number          of the GPU, as `cudaSetDevice` takes it

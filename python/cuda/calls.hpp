@@ -30,8 +30,8 @@ struct calls {
     decltype(&reshard_cuda_is_captured) is_captured;
 };
 
-/// The release, and the sizes of the table and of what kernels read. A table of another build has
-/// other numbers.
+/// The release, and the sizes of the table and of what kernels read. They differ between most builds
+/// that do not fit each other.
 inline constexpr std::array<std::size_t, 5> build_numbers{
     RESHARD_VERSION, sizeof(calls), sizeof(reshard::detail::unit_box),
     sizeof(reshard::detail::unit_program), sizeof(reshard::detail::unit_piece)};

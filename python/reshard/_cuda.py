@@ -23,8 +23,8 @@ def says_gpu(tensor: object) -> bool:
         kind, _ = device
         return operator.index(kind) in (_CUDA, _CUDA_MANAGED)
     except (TypeError, ValueError):
-        raise Mistake(f"__dlpack_device__ returned {reprlib.repr(device)}, not the numbers of a kind of device and of the "
-                      "device") from None
+        raise Mistake(f"__dlpack_device__ returned {reprlib.repr(device)}, not two integers (the kind "
+                      "and the number of a device)") from None
 
 
 def load() -> None:

@@ -95,7 +95,7 @@ def _exported(tensor: Any, **arguments: Any) -> Any:
     except TypeError as problem:
         if not arguments:
             raise
-        raise Mistake(f"it is on a GPU, and its __dlpack__ does not take the stream on which it is read: {problem}") from None
+        raise Mistake(f"it is on a GPU, and __dlpack__(stream=1) failed: {problem}") from problem
 
 
 def described(array: Any) -> tuple[Any, ...]:

@@ -224,6 +224,45 @@ BOOST_AUTO_TEST_CASE(tensors_in_arenas_move_to_devices_and_back) {
     BOOST_TEST((sum(bytes_node) > 0) == (world.size() > 1));
 }
 
+BOOST_AUTO_TEST_CASE(many_chunks_that_share_memory_are_recorded) {
+    boost::mpi::communicator const world;
+    // A vector of every rank goes to the next one, in more chunks than are packed at a time.
+    constexpr index_t count = 7 * chunk_bytes + 1;
+    int const next = (world.rank() + 1) % world.size();
+    testing::fake_device fake(std::size_t{1} << 26, 0, testing::fake_order::at_once);
+    auto const recording = std::make_shared<test::recording_device>(fake);
+    auto* const source = static_cast<std::byte*>(fake.allocate(count));
+    auto* const target = static_cast<std::byte*>(fake.allocate(count));
+    auto const shard = [&](int rank) {
+        return shard_descriptor{
+            "w", data_type::u8, {world.size() * count}, {{rank * count}, {count}}};
+    };
+    auto const view = [&](std::byte* data) {
+        return tensor_view{data, data_type::u8, {count}, {1}, fake.space()};
+    };
+    for (bool const is_on_device : {false, true}) { // messages
+        fake.set_message_memory(is_on_device);
+        state_dict have, want;
+        have.add(shard(world.rank()), view(source));
+        want.add(shard(next), view(target));
+        recording->recordings = 0;
+        job moving = prepare(world, have, want,
+                             {.on_node = node_exchange::messages, .devices = {recording}});
+        for (int i = 0; i < 4; ++i) {
+            auto const value = [&](int rank) { return static_cast<std::byte>(10 * i + rank + 1); };
+            std::vector<std::byte> bytes(count, value(world.rank()));
+            bytes.back() = std::byte{0};
+            fake.write(source, bytes.data(), bytes.size());
+            run(moving);
+            std::vector<std::byte> arrived(count), expected(count, value(next));
+            expected.back() = std::byte{0};
+            fake.read(arrived.data(), target, arrived.size());
+            BOOST_TEST((arrived == expected));
+        }
+        BOOST_TEST(recording->recordings >= (world.size() == 1 ? 1 : 8));
+    }
+}
+
 namespace {
 
 /// A device that does not wait when it should, the `skipped`-th time that copies are pending.

@@ -582,7 +582,7 @@ def on_gpus(directory):
 
 
 def gpus_that_are_not_said(columns):
-    """The memory that a capsule lends decides, and not what its tensor says."""
+    """A capsule may lend a GPU's memory although its tensor does not say so."""
 
     class Silent(OnGpu):
         __dlpack_device__ = None
@@ -605,7 +605,7 @@ def gpus_that_are_not_said(columns):
             return self.answer
 
     code, text = refusal(lambda: reshard.redistribute(comm, {"w": WithoutStream(columns.copy())}, {}))
-    assert code == "usage" and "'w'" in text and "does not take the stream" in text, text
+    assert code == "usage" and "'w'" in text and "__dlpack__(stream=1) failed" in text, text
     for answer in (None, 2, (2,), (2, 0, 0), ("cuda", 0), "no"):
         nonsense = Nonsense(columns.copy())
         nonsense.answer = answer

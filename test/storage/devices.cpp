@@ -102,6 +102,7 @@ public:
         at_pinned += at >= first && at - first < bytes_;
         next_.copy(work);
     }
+    void submit() override { ++submits; }
     void wait() override { next_.wait(); }
     std::shared_ptr<std::byte[]> host_memory(std::size_t bytes) override {
         bytes_ = bytes;
@@ -111,6 +112,7 @@ public:
 
     int at_pinned = 0;
     int memories = 0;
+    int submits = 0;
 
 private:
     fake_device& next_;
@@ -134,7 +136,8 @@ BOOST_AUTO_TEST_CASE(tensors_on_devices_are_saved_in_the_background) {
             meet();
             BOOST_TEST(wrong_in(directory / name) == "");
         }
-        BOOST_TEST(pinning->at_pinned > 0); // the thread writes from memory of the device
+        // The thread writes from memory of the device. If it mixes, others may write this rank's.
+        BOOST_TEST((mixes || pinning->at_pinned > 0));
         BOOST_TEST(pinning->memories == 1);
     }
 }
@@ -166,6 +169,7 @@ BOOST_AUTO_TEST_CASE(files_are_read_to_memory_that_the_device_provides) {
     want.memory.fetch();
     BOOST_TEST(tensors.wrong() == "");
     BOOST_TEST(pinning->at_pinned > 0);
+    BOOST_TEST(pinning->submits > 0); // it copies while the next window is read
 }
 
 BOOST_AUTO_TEST_CASE(relayed_windows_reach_devices) {

@@ -22,6 +22,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,8 @@ namespace {
 using namespace reshard::detail;
 
 constexpr int none = 0, invalid_value = 1, out_of_memory = 2, no_gpu = 100, invalid_gpu = 101,
-              illegal_address = 700, capture_unsupported = 900;
+              illegal_address = 700, misaligned_address = 716, capture_unsupported = 900,
+              capture_invalidated = 901;
 
 /// By first address, the number of bytes.
 class allocations {
@@ -88,8 +90,10 @@ public:
 
     /// By stream, what it has to do.
     std::map<CUstream_st*, stream_work> streams;
-    /// The streams that are being captured, and the work since then.
+    /// The streams that are being captured, and the work since then. A wait makes a capture fail.
     std::map<CUstream_st*, stream_work> captured;
+    std::set<CUstream_st*> failed_captures;
+    bool may_allocate = true;
 
     stream_work& end_of(CUstream_st* stream) {
         auto const capture = captured.find(stream);
@@ -207,6 +211,8 @@ int launch(gpu const& some, std::size_t kernel, std::size_t count, void const* b
         box.target = side_of(some, given.target, given, given.target_stride, word);
         if (!box.source || !box.target)
             return illegal_address;
+        if (reshard::test::is_misaligned(given, word))
+            return misaligned_address;
     }
     reshard::test::run_kernel(kernel, count, own.data(), steps, parts);
     return none;
@@ -232,14 +238,19 @@ int cudaStreamCreate(CUstream_st** stream) {
     return none;
 }
 
-int cudaStreamBeginCapture(CUstream_st* stream, int) {
+int cudaStreamBeginCapture(CUstream_st* stream, int mode) {
     lock const held(all().mutex);
+    constexpr int global = 0;
+    all().gpus[0].may_allocate = mode != global;
     return all().gpus[0].captured.try_emplace(stream).second ? none : invalid_value;
 }
 
 int cudaStreamEndCapture(CUstream_st* stream, CUgraph_st** graph) {
     lock const held(all().mutex);
     auto const capture = all().gpus[0].captured.extract(stream);
+    all().gpus[0].may_allocate = true;
+    if (all().gpus[0].failed_captures.erase(stream) != 0)
+        return capture_invalidated;
     if (capture.empty())
         return invalid_value;
     static std::list<CUgraph_st> graphs;
@@ -271,6 +282,8 @@ char const* reshard_cuda_error_text(int error) {
     case no_gpu: return "no CUDA-capable device is detected";
     case out_of_memory: return "out of memory";
     case capture_unsupported: return "operation not permitted when stream is capturing";
+    case capture_invalidated: return "operation failed due to a previous error during capture";
+    case misaligned_address: return "misaligned address";
     case illegal_address: return "an illegal memory access was encountered";
     default: return "invalid argument";
     }
@@ -280,6 +293,11 @@ int reshard_cuda_allocate(int gpu, std::size_t bytes, void** memory) {
     lock const held(all().mutex);
     if (!all().has_gpu(gpu))
         return invalid_gpu;
+    if (auto& some = all().gpus[static_cast<std::size_t>(gpu)]; !some.may_allocate) {
+        for (auto const& [stream, work] : some.captured)
+            some.failed_captures.insert(stream);
+        return capture_unsupported;
+    }
     *memory = all().gpus[static_cast<std::size_t>(gpu)].allocate(bytes);
     return *memory ? none : out_of_memory;
 }
@@ -344,7 +362,9 @@ int reshard_cuda_wait(int gpu, CUstream_st* stream) {
     if (!all().has_gpu(gpu))
         return invalid_gpu;
     auto& some = all().gpus[static_cast<std::size_t>(gpu)];
-    return some.captured.contains(stream) ? capture_unsupported : run_all(some, stream);
+    if (!some.captured.contains(stream))
+        return run_all(some, stream);
+    return some.failed_captures.insert(stream).second ? capture_unsupported : capture_invalidated;
 }
 
 int reshard_cuda_is_captured(int gpu, CUstream_st* stream) {

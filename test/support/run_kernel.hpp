@@ -41,6 +41,22 @@ void run_piece(bool tiles, unit_box const& box, unit_program const* programs,
     tiles ? run_tiles<Word>(box, programs, piece) : run_words<Word>(box, programs, piece);
 }
 
+/// Whether the threads of a kernel would use an address that is no multiple of a word's size. A GPU
+/// fails there.
+inline bool is_misaligned(unit_box const& box, std::size_t word) {
+    auto const differs = [&](void const* memory, std::int64_t const* strides, std::size_t size) {
+        auto bits = reinterpret_cast<std::uintptr_t>(memory);
+        for (std::uint32_t axis = 0; axis < box.ndim; ++axis)
+            if (box.extent[axis] > 1)
+                bits |= static_cast<std::uintptr_t>(strides[axis]);
+        return bits % size != 0;
+    };
+    bool const casts = box.program != unit_box::no_program;
+    return box.is_aligned &&
+           (differs(box.source, box.source_stride, casts ? box.source_bytes : word) ||
+            differs(box.target, box.target_stride, word));
+}
+
 /// Runs kernel `number`: one block of threads for each piece.
 inline void run_kernel(std::size_t number, std::size_t count, unit_box const* boxes,
                        unit_program const* programs, unit_piece const* pieces) {

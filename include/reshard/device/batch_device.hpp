@@ -6,10 +6,13 @@
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/copy/cut_loop.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/error.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/device/device.hpp>
 #include <reshard/device/staged_device.hpp>
 #include <reshard/device/unit_batch.hpp>
+
+#include <boost/assert.hpp>
 
 #include <array>
 #include <cstddef>
@@ -22,7 +25,8 @@
 
 namespace reshard::detail {
 
-/// A device that collects copies and makes them in `wait`: all copies of a kernel in one launch.
+/// A device that collects copies, and makes them in `submit` or `wait`: all copies of a kernel in
+/// one launch.
 ///
 /// Kernels read and write pinned host memory themselves. Elements of other host memory pass through
 /// a pinned buffer. Copies that kernels do not support are made by a `staged_device`.
@@ -35,7 +39,8 @@ namespace reshard::detail {
 ///         - `can_use(address)`, whether kernels can use that address of host memory
 ///         - `run(batch)`, launches the kernels of a `unit_batch`; `wait` is called before the next
 ///           one
-///         - `keep(batch)`, returns the tables of a batch in the device's memory
+///         - `keep(batch)`, returns the tables of a batch in the device's memory, or throws
+///           errc::limit_exceeded if it has no room
 ///         - `start(tables)`, launches the kernels of such tables, any number of times
 ///         - `wait()`, until all launched kernels are complete
 ///         - `is_captured()`, whether launches are only noted, so that nobody can wait for them
@@ -80,12 +85,13 @@ public:
     }
 
     void submit() override {
-        if (batch_.empty())
+        unit_batch const batch = std::exchange(batch_, {});
+        if (batch.empty())
             return;
         if (is_running_)
             backend_.wait();
         is_running_ = true; // if the launch fails, too
-        backend_.run(std::exchange(batch_, {}));
+        backend_.run(batch);
     }
 
     void wait() override {
@@ -117,7 +123,13 @@ public:
         end();
         if (!has_all_ || recorded.empty())
             return nullptr;
-        return std::make_unique<kept_batch>(*this, backend_.keep(recorded));
+        try {
+            return std::make_unique<kept_batch>(*this, backend_.keep(recorded));
+        } catch (error const& problem) {
+            if (problem.code() != errc::limit_exceeded)
+                throw;
+            return nullptr; // the device has no room: each run makes the tables
+        }
     }
 
 private:
@@ -194,9 +206,7 @@ private:
             moved.loop.source_strides = strides;
         }
         moved.loop = fuse(moved.loop);
-        if (batch_.add(moved))
-            return;
-        staged_.copy(moved); // elements at an odd address
+        BOOST_VERIFY(batch_.add(moved));
     }
 
     /// Runs the batch, then copies from the buffer to host memory.

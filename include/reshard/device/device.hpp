@@ -57,8 +57,8 @@ public:
     /// Waits until all copies that were started are complete. After an error, none is pending.
     virtual void wait() = 0;
 
-    /// Ends a call whose copies are all on this device. What the caller starts on the device later
-    /// follows these copies. Waits for them, unless a device has a reason not to.
+    /// Ends a call. By default waits; a device may return earlier if its own order guarantees that
+    /// later work of the caller follows the copies.
     virtual void finish() { wait(); }
 
     /// Copies that a device has prepared, to make them again and again.
@@ -123,33 +123,27 @@ void wait_after_error(auto const& devices) {
         }
 }
 
-/// Runs `start`, which starts copies, and waits for them. No copy is pending after an error, so the
-/// memory of its ends may be freed.
-void run_and_wait(auto const& devices, auto const& start) {
+/// Runs `start`, which starts copies, and calls `end` for each device. No copy is pending after an
+/// error, so the memory of its ends may be freed.
+void run_copies(auto const& devices, auto const& start, auto const& end) {
     try {
         start();
-        wait_for(devices);
+        for (auto const& device : devices)
+            end(*device);
     } catch (...) {
         wait_after_error(devices);
         throw;
     }
 }
 
-/// As `run_and_wait`, for a call that ends with these copies.
-void run_and_finish(auto const& devices, auto const& start) {
-    try {
-        start();
-        for (auto const& device : devices)
-            device->finish();
-    } catch (...) {
-        wait_after_error(devices);
-        throw;
-    }
+/// Runs `start`, which starts copies, and waits for them.
+void run_and_wait(auto const& devices, auto const& start) {
+    run_copies(devices, start, [](auto& device) { device.wait(); });
 }
 
 /// The device that makes all copies of a group, if there is one.
 struct common_device {
-    device* first = nullptr; ///< of the first copy; null for host memory
+    device* first = nullptr; ///< the first device that makes a copy, if any
     bool makes_all = true;
 
     RESHARD_DECL void add(device_ends const& ends);
@@ -157,17 +151,19 @@ struct common_device {
     device* get() const { return makes_all ? first : nullptr; }
 };
 
-/// A group of copies that is made again and again. A device records it when it is made for the
+/// A group of copies that is made again and again. A device records it before it is made for the
 /// second time.
 class repeated_copies {
 public:
-    /// \param start starts the copies, the same ones each time
-    /// \param find  returns the device that makes all of the copies, or null
-    RESHARD_DECL void start(std::function<void()> const& start,
+    /// Starts the copies if they are recorded. Returns false if not: then the caller makes them.
+    ///
+    /// \param copies starts the copies, the same ones each time
+    /// \param find   returns the device that makes all of the copies, or null
+    RESHARD_DECL bool start(std::function<void()> const& copies,
                             std::function<device*()> const& find);
 
 private:
-    int count_ = 0; ///< up to 2
+    int calls_ = 0; ///< up to 2; after an error of `record`, it is called again
     std::unique_ptr<device::recording> recording_;
 };
 

@@ -59,7 +59,7 @@ inline index_vector outer(index_vector const& strides) {
 }
 
 /// Makes a box of a copy. Returns std::nullopt if kernels do not support the copy: elements below 8
-/// bits, casts of complex numbers, and scales.
+/// bits, conversions of complex numbers, and scales.
 ///
 /// \param program the number of the conversion; only if the copy converts
 /// \pre   the loop is fused and has elements

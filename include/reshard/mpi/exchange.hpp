@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -151,8 +150,10 @@ struct chunk_window {
     index_t staging_bytes = 0;
     bool has_room_for_all = false; ///< each packed chunk has its own memory
     std::size_t used = 0;          ///< bytes of `staging`, if `has_room_for_all`
-    device* common = nullptr;      ///< makes all copies of all chunks; may be null
-    std::map<std::pair<bound_chunk const*, std::byte*>, repeated_copies> copies = {};
+    std::size_t largest = 0;       ///< bytes of a packed chunk
+    bool sent = false;
+    device* common = nullptr;       ///< makes all copies of all chunks; may be null
+    vector<repeated_copies> copies; ///< by chunk, if there is a common device
 
     /// \param memory of `packed_sizes(chunks.chunks).staging()` bytes
     void open(bound_chunks chunks, std::shared_ptr<std::byte[]> memory);
@@ -172,7 +173,12 @@ struct chunk_window {
     bound_chunk const& next_chunk() const { return all.chunks[next]; }
 
     /// Packs or unpacks the chunk of a slot: starts its copies.
-    void copy(std::size_t slot, copy_table const& table, bool sent);
+    void copy(std::size_t slot, copy_table const& table);
+
+    /// The memory of a packed chunk that is recorded: always the same.
+    std::byte* own_wire(std::size_t number) const {
+        return staging.get() + number % most_staged * largest;
+    }
 
     /// True if the next chunk is of a tree, and its peer has `most_of_trees` such chunks under way.
     ///

@@ -75,14 +75,14 @@ public:
     /// \pre   `source` and `near` outlive this object
     RESHARD_DECL chunk_reader(checkpoint const& source, bool verify, device* near = nullptr);
 
-    /// The bytes of a run of a shard, in memory that the next call reuses. Near a device it is the
-    /// call after the next one, if `keeps_bytes`.
+    /// The bytes of a run of a shard. The next call reuses their memory; if `keeps_bytes`, the call
+    /// after it does.
     ///
     /// \throws error with errc::corrupt_file if a chunk differs (see `describe`), or if another
     ///         file has replaced the opened file; with errc::io if the system cannot read the file
     RESHARD_DECL std::byte const* read(shard_place shard_place, byte_run run);
 
-    /// Whether the bytes of the last call of `read` exist until the call after the next one.
+    /// Whether the next call of `read` leaves the bytes of the last call as they are.
     bool keeps_bytes() const { return near_ && held_; }
 
     /// The bytes that `read` reads for a run: whole chunks if they are verified.

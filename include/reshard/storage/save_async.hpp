@@ -45,8 +45,8 @@ private:
 
 /// Saves as `save` does, but returns as soon as the tensors are copied; then the caller may change
 /// them. A thread writes the copies in the background. Two saves may be in progress; a third save
-/// waits for the first. If the options have devices, the first one provides the memory of the copies
-/// (`device::host_memory`); then the saver keeps that device.
+/// waits for the first. If tensors are on a device, it provides the memory of the copies
+/// (`device::host_memory`), and the saver keeps the device.
 ///
 /// All ranks must see the target's parent directory. The deadline in `options` also limits the time
 /// that this rank's thread waits for the threads of other ranks.

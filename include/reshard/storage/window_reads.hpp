@@ -86,10 +86,10 @@ public:
     /// Reads windows and copies their elements. A device copies a window while the next one is
     /// read.
     ///
-    /// \param windows calls its argument for each window
-    void read(chunk_reader& reader, auto const& windows) {
+    /// \param for_each calls its argument for each window
+    void read(chunk_reader& reader, auto const& for_each) {
         run_and_wait(working_, [&] {
-            windows([&](window_run const& window) { read_and_start(reader, window); });
+            for_each([&](window_run const& window) { read_and_start(reader, window); });
         });
         working_.clear();
     }

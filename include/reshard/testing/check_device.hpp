@@ -122,7 +122,9 @@ inline void check_copy(device& checked, device_case const& functions, checked_co
 }
 
 /// Starts many copies, from pinned and other host memory to the device, then from the device, and
-/// waits once for each direction. If the device records copies, makes them as a recording.
+/// waits once for each direction.
+///
+/// \param records whether the device records copies of pinned memory, and makes them twice
 inline void check_copies_together(device& checked, device_case const& functions, bool records) {
     constexpr std::size_t count = 100, each = 256;
     vector<std::byte> const host = pattern_bytes(count * each, 3);
@@ -142,21 +144,22 @@ inline void check_copies_together(device& checked, device_case const& functions,
             checked.wait();
         }
     };
+    auto const is_pinned = [&](std::size_t i) { return records || i % 2 != 0; };
     auto const on_device = [&](std::size_t i) { return memory.get() + i * each; };
     conversion.devices = ends_on(nullptr, &checked);
     copy_all(
         [&](std::size_t i) {
-            return i % 2 == 0 ? host.data() + i * each : pinned.get() + i * each;
+            return is_pinned(i) ? pinned.get() + i * each : host.data() + i * each;
         },
         on_device);
     vector<std::byte> result(count * each);
     std::fill_n(pinned.get(), count * each, std::byte{0});
     conversion.devices = ends_on(&checked, nullptr);
     copy_all(on_device, [&](std::size_t i) {
-        return i % 2 == 0 ? pinned.get() + i * each : result.data() + i * each;
+        return is_pinned(i) ? pinned.get() + i * each : result.data() + i * each;
     });
     for (std::size_t i = 0; i < count; ++i) {
-        std::byte const* const arrived = i % 2 == 0 ? pinned.get() : result.data();
+        std::byte const* const arrived = is_pinned(i) ? pinned.get() : result.data();
         if (!std::equal(arrived + i * each, arrived + (i + 1) * each, host.data() + i * each))
             fail(errc::usage, "check_device: copies that are ", records ? "recorded" : "started",
                  " together are independent: copy ", i, " of ", count, " has other bytes");

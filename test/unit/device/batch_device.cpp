@@ -52,6 +52,10 @@ struct loop_backend {
             auto const& pieces = batch.pieces(number);
             if (launches)
                 *launches += !pieces.empty();
+            for (unit_piece const& piece : pieces)
+                if (test::is_misaligned(batch.boxes()[piece.box],
+                                        unit_kernel::of(number).word_bytes))
+                    fail(errc::io, "misaligned address");
             test::run_kernel(number, pieces.size(), batch.boxes().data(), batch.programs().data(),
                              pieces.data());
         }
@@ -139,6 +143,11 @@ BOOST_AUTO_TEST_CASE(numbers_are_multiplied_and_added_as_the_processor_does) {
 
 namespace {
 
+/// A backend without memory for tables.
+struct full_backend : loop_backend {
+    unit_batch keep(unit_batch const&) const { fail(errc::limit_exceeded, "out of memory"); }
+};
+
 /// A backend whose launch fails after it has started kernels.
 struct failing_backend : loop_backend {
     std::size_t* waits = nullptr;
@@ -161,6 +170,18 @@ BOOST_AUTO_TEST_CASE(no_kernel_runs_after_a_launch_that_failed) {
     copy_elements({{1}, 0, {1}, 0, {1}}, conversion, &source, &target);
     BOOST_CHECK_THROW(device.wait(), error);
     BOOST_TEST(waits == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_device_without_room_for_tables_does_not_record) {
+    batch_device<full_backend> device{full_backend{}};
+    float const source = 1;
+    float target = 0;
+    element_conversion conversion{data_type::f32};
+    conversion.devices = ends_on(&device, &device);
+    auto const copy = [&] { copy_elements({{1}, 0, {1}, 0, {1}}, conversion, &source, &target); };
+    BOOST_TEST(!device.record(copy));
+    device.wait();
+    BOOST_TEST(target == 0);
 }
 
 BOOST_AUTO_TEST_CASE(many_boxes_are_one_launch) {

@@ -28,14 +28,15 @@ public:
         if (scales)
             scales->fetch();
         bound_plan const bound = this->bound();
-        run_and_finish(devices, [&] {
-            copies_.start(
-                [&] {
-                    for (transfer const& t : planned->whole.transfers)
-                        run_locally(bound, t);
-                },
-                [&] { return common_device_of(bound); });
-        });
+        auto const copy_all = [&] {
+            for (transfer const& t : planned->whole.transfers)
+                run_locally(bound, t);
+        };
+        auto const start = [&] {
+            if (!copies_.start(copy_all, [&] { return common_device_of(bound); }))
+                copy_all();
+        };
+        run_copies(devices, start, [](device& used) { used.finish(); });
     }
 
 private:

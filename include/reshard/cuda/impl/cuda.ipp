@@ -19,7 +19,7 @@ namespace reshard {
 
 namespace detail {
 
-/// CUDA's errors for a GPU without enough free memory, and for a wait on a captured stream.
+/// CUDA's errors for a GPU without enough free memory, and for calls that a capture excludes.
 inline constexpr int cuda_out_of_memory = 2, cuda_capture_unsupported = 900;
 
 /// The tables of a batch in the memory of a GPU: their positions, and by kernel the number of
@@ -107,9 +107,9 @@ private:
     ///         errc::io
     void check(int problem, char const* work) const {
         if (problem == cuda_capture_unsupported)
-            fail(errc::unsupported, space(), ": the stream is being captured, and ", work,
-                 " cannot be: capture a prepared job of solo() that has run twice, whose tensors "
-                 "are all on this GPU");
+            fail(errc::unsupported, space(), ": a stream is being captured, which excludes ", work,
+                 ": capture a prepared job of solo() that has run twice, whose tensors are all on "
+                 "this GPU");
         if (problem != 0)
             fail(problem == cuda_out_of_memory ? errc::limit_exceeded : errc::io, space(), ": ",
                  work, " failed: ", reshard_cuda_error_text(problem));

@@ -86,12 +86,15 @@ RESHARD_DECL void common_device::add(device_ends const& ends) {
     makes_all = makes_all && near && near == first && (!ends.target || ends.target == near);
 }
 
-RESHARD_DECL void repeated_copies::start(std::function<void()> const& start,
+RESHARD_DECL bool repeated_copies::start(std::function<void()> const& copies,
                                          std::function<device*()> const& find) {
-    if (count_ < 2 && ++count_ == 2)
+    if (calls_ == 1)
         if (device* const on = find())
-            recording_ = on->record(start);
-    recording_ ? recording_->start() : start();
+            recording_ = on->record(copies);
+    calls_ = std::min(calls_ + 1, 2);
+    if (recording_)
+        recording_->start();
+    return recording_ != nullptr;
 }
 
 RESHARD_DECL device_ends ends_on(device* source, device* target) {

@@ -194,15 +194,18 @@ RESHARD_DECL std::size_t chunk_window::start() {
         wire[slot] = staging.get() + used;
         used += static_cast<std::size_t>(under_way[slot]->bytes);
     } else {
-        wire[slot] = free.back();
-        free.pop_back();
+        auto const own =
+            common ? std::find(free.begin(), free.end(), own_wire(next - 1)) : free.end();
+        auto const chosen = own == free.end() ? free.end() - 1 : own;
+        wire[slot] = *chosen;
+        free.erase(chosen);
     }
     return slot;
 }
 
-RESHARD_DECL void chunk_window::copy(std::size_t slot, copy_table const& table, bool sent) {
+RESHARD_DECL void chunk_window::copy(std::size_t slot, copy_table const& table) {
     bound_chunk const& chunk = *under_way[slot];
-    auto const start = [&] {
+    auto const copy_all = [&] {
         row_batch blocks;
         for (std::size_t i = chunk.first; i < chunk.last; ++i) {
             bound_packet const& packet = all.packets[i];
@@ -211,10 +214,10 @@ RESHARD_DECL void chunk_window::copy(std::size_t slot, copy_table const& table, 
                        sent ? packed : packet.memory, packet.joins_next);
         }
     };
-    if (common)
-        copies[{&chunk, wire[slot]}].start(start, [&] { return common; });
-    else
-        start();
+    auto const number = static_cast<std::size_t>(&chunk - all.chunks.data());
+    bool const is_same = common && (has_room_for_all || wire[slot] == own_wire(number));
+    if (!is_same || !copies[number].start(copy_all, [&] { return common; }))
+        copy_all();
 }
 
 RESHARD_DECL void chunk_window::open(bound_chunks chunks, std::shared_ptr<std::byte[]> memory) {
@@ -223,6 +226,9 @@ RESHARD_DECL void chunk_window::open(bound_chunks chunks, std::shared_ptr<std::b
     has_room_for_all = sizes.sum <= most_staged * sizes.largest;
     staging = std::move(memory);
     staging_bytes = static_cast<index_t>(sizes.staging());
+    largest = sizes.largest;
+    if (common)
+        copies.resize(all.chunks.size());
     for (std::size_t i = 0; i < most_staged && !has_room_for_all; ++i)
         free.push_back(staging.get() + i * sizes.largest);
     for (std::size_t slot = in_flight; slot-- > 0;)
@@ -298,6 +304,7 @@ RESHARD_DECL void exchange::open(chunk_window& window, vector<lane> const& lanes
     else
         memory = common.first ? common.first->host_memory(bytes)
                               : std::make_unique_for_overwrite<std::byte[]>(bytes);
+    window.sent = sent;
     window.common = bound_.scales ? nullptr : near; // copies that read scales change
     window.open(std::move(chunks), std::move(memory));
 }
@@ -381,16 +388,14 @@ RESHARD_DECL void exchange::meet() {
 RESHARD_DECL void exchange::run_local() {
     for (std::uint32_t const number : zeros_)
         run_locally(bound_, bound_.whole.transfers[number]);
-    bool is_recorded = false;
-    auto const start = [&] {
+    auto const copy_all = [&](auto const& after_some) {
         index_t bytes = 0;
         row_batch blocks;
         for (bound_copy const& copy : local_) {
             blocks.add(copies_[copy.copy], copy.source, copy.target, copy.joins_next);
             bytes += copy.bytes;
-            if (bytes >= chunk_bytes && !is_recorded) {
-                while (advance()) // send all chunks that can be sent: others wait for them
-                    ;
+            if (bytes >= chunk_bytes) {
+                after_some();
                 bytes = 0;
             }
         }
@@ -399,10 +404,13 @@ RESHARD_DECL void exchange::run_local() {
         common_device common;
         for (bound_copy const& copy : local_)
             common.add(copies_[copy.copy].given.devices);
-        is_recorded = common.get() && !bound_.scales;
-        return is_recorded ? common.get() : nullptr;
+        return bound_.scales ? nullptr : common.get();
     };
-    local_copies_.start(start, find);
+    if (!local_copies_.start([&] { copy_all([] {}); }, find))
+        copy_all([&] {
+            while (advance()) // send all chunks that can be sent: others wait for them
+                ;
+        });
     wait_for(devices_);
 }
 
@@ -413,7 +421,7 @@ RESHARD_DECL void exchange::post() {
     while (outgoing_.can_start() && arrivals_.allow(outgoing_.next_chunk()) &&
            !outgoing_.is_peer_busy()) {
         std::size_t const slot = outgoing_.start();
-        outgoing_.copy(slot, copies_, true);
+        outgoing_.copy(slot, copies_);
         if (devices_.empty())
             send(slot);
         else
@@ -458,7 +466,7 @@ RESHARD_DECL bool exchange::finish_request() {
     --pending_;
     auto const slot = static_cast<std::size_t>(which) % in_flight;
     if (static_cast<std::size_t>(which) < in_flight) {
-        incoming_.copy(slot, copies_, false);
+        incoming_.copy(slot, copies_);
         wait_for(devices_);
         arrivals_.add(*incoming_.under_way[slot]);
         incoming_.finish(slot);

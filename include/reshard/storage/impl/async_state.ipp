@@ -47,7 +47,7 @@ struct files_to_write {
 
 /// Memory for the copy of a save's tensors.
 struct kept_bytes {
-    std::shared_ptr<device> near; ///< has provided the memory; may be null
+    std::shared_ptr<device> near; ///< was asked for the memory; may be null
     std::shared_ptr<std::byte[]> memory;
     std::size_t capacity = 0;
     bool is_used = false;

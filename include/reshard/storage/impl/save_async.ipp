@@ -21,6 +21,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -119,6 +120,15 @@ inline void see(save_task& task, std::filesystem::path const& target,
     task.seen.try_share();
 }
 
+/// The device of the first tensor on a device, or null.
+inline std::shared_ptr<device> device_of(source_tensors const& have, device_list const& devices) {
+    if (have.tensors.devices().empty())
+        return nullptr;
+    memory_space const memory = have.tensors.devices().front().memory;
+    auto const match = std::ranges::find(devices, memory, &device::space);
+    return match == devices.end() ? nullptr : *match;
+}
+
 /// Copies the pieces into memory that no other save uses.
 ///
 /// \par Collective every rank of the group, in the same order
@@ -127,9 +137,7 @@ void copy_tensors(group auto const& world, source_tensors have, async_state& sta
                   save_task& task) {
     state_dict kept;
     local_error const problem = attempt([&] {
-        device_list const& devices = task.options.devices;
-        task.memory =
-            &state.acquire(bytes_for(task.mine), devices.empty() ? nullptr : devices.front());
+        task.memory = &state.acquire(bytes_for(task.mine), device_of(have, task.options.devices));
         kept = kept_tensors(task);
     });
     local_error const failed = attempt([&] {
