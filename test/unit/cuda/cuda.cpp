@@ -152,6 +152,24 @@ BOOST_AUTO_TEST_CASE(tensors_move_after_the_work_on_the_callers_stream,
         }
 }
 
+BOOST_AUTO_TEST_CASE(a_prepared_job_is_complete_after_each_run,
+                     *boost::unit_test::precondition(has_gpu)) {
+    CUstream_st* stream = nullptr;
+    BOOST_TEST(cudaStreamCreate(&stream) == 0);
+    gpu_floats have, want;
+    const_state_dict from;
+    state_dict to;
+    from.add(replicated("w", data_type::f32, {12}), have.view({12}));
+    to.add(replicated("w", data_type::f32, {12}), want.view({12}));
+    job moving = prepare(solo(), from, to, {.devices = {cuda(0, stream)}});
+    for (float first = 1; first <= 4; ++first) {
+        std::vector<float> const values{first, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+        have.put(values, stream);
+        run(moving);
+        BOOST_TEST(want.values() == values, boost::test_tools::per_element());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_job_that_has_run_twice_is_captured_in_a_graph,
                      *boost::unit_test::precondition(has_gpu)) {
     CUstream_st* stream = nullptr;
