@@ -154,8 +154,11 @@ adapt::dlpack_tensor tensor_of(nb::capsule const& lent) {
     return taken_from<adapt::dlpack::managed>(lent, "used_dltensor");
 }
 
-/// Whether a DLPack capsule lends the memory of a GPU of NVIDIA.
-bool is_on_gpu(nb::capsule const& lent) {
+/// Whether a DLPack capsule lends the memory of a GPU of NVIDIA; std::nullopt for another object.
+std::optional<bool> is_on_gpu(nb::object const& given) {
+    if (!nb::isinstance<nb::capsule>(given))
+        return std::nullopt;
+    auto const lent = nb::cast<nb::capsule>(given);
     std::string const name = lent.name() ? lent.name() : "";
     auto const is_cuda = [](auto const* managed) {
         return adapt::dlpack::memory_of_device(managed->dl_tensor.device.device_type).kind ==

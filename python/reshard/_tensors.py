@@ -74,7 +74,7 @@ def capsule_of(tensor: Any) -> Any:
             raise Mistake(f"its memory does not hold its values ({method}()); give tensor.resolve_{method[3:]}()")
     if not _cuda.says_gpu(tensor):
         lent = _exported(tensor)
-        if type(lent).__name__ != "PyCapsule" or not _reshard.is_on_gpu(lent):
+        if not _reshard.is_on_gpu(lent):
             return lent
         # Its __dlpack_device__ is missing or wrong. It is exported again, with a stream.
     _cuda.load()
@@ -86,6 +86,13 @@ def capsule_of(tensor: Any) -> Any:
 
 
 def _exported(tensor: Any, **arguments: Any) -> Any:
+    lent = _lent(tensor, arguments)
+    if _reshard.is_on_gpu(lent) is None:
+        raise Mistake(f"__dlpack__ returned {kind_of(lent)}, not a capsule")
+    return lent
+
+
+def _lent(tensor: Any, arguments: dict[str, Any]) -> Any:
     try:
         return tensor.__dlpack__(max_version=(1, 1), **arguments)
     except TypeError:
@@ -111,10 +118,7 @@ def elements_of(tensor: Any) -> Any:
     if is_a(tensor, "numpy", "ndarray"):
         return described(tensor)
     if hasattr(tensor, "__dlpack__"):
-        lent = capsule_of(tensor)
-        if type(lent).__name__ != "PyCapsule":
-            raise Mistake(f"__dlpack__ returned {kind_of(lent)}, not a capsule")
-        return lent
+        return capsule_of(tensor)
     raise Mistake(f"{kind_of(tensor)} is not a tensor; give a NumPy array, or an object with __dlpack__")
 
 

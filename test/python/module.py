@@ -612,6 +612,13 @@ def gpus_that_are_not_said(columns):
         code, text = refusal(lambda: reshard.redistribute(comm, {"w": nonsense}, {}))
         assert code == "usage" and "'w'" in text and f"__dlpack_device__ returned {answer!r}" in text, text
 
+    class PyCapsule:
+        def __dlpack__(self, **_):
+            return self
+
+    code, text = refusal(lambda: reshard.redistribute(comm, {"w": PyCapsule()}, {}))
+    assert code == "usage" and "'w'" in text and "not a capsule" in text, text
+
     far = OnGpu(columns.copy())
     far.device_strides = (2**62, 2**62)
     code, text = refusal(lambda: reshard.redistribute(comm, {"w": far}, {}))

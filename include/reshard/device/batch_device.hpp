@@ -213,7 +213,7 @@ private:
     void flush() {
         vector<device_copy> const arrivals = std::exchange(arrivals_, {});
         used_ = 0;
-        if (is_running_ || !batch_.empty())
+        if (is_running_ || !batch_.empty() || backend_.is_captured()) // then the wait is an error
             run_and_wait(std::array{&backend_}, [&] { submit(); });
         is_running_ = false;
         for (device_copy const& arrival : arrivals)

@@ -57,8 +57,8 @@ public:
     /// Waits until all copies that were started are complete. After an error, none is pending.
     virtual void wait() = 0;
 
-    /// Ends a call. By default waits; a device may return earlier if its own order guarantees that
-    /// later work of the caller follows the copies.
+    /// Ends a call whose copies a recording has started. By default waits; a device may return
+    /// earlier if its own order guarantees that later work of the caller follows the copies.
     virtual void finish() { wait(); }
 
     /// Copies that a device has prepared, to make them again and again.
@@ -155,15 +155,17 @@ struct common_device {
 /// second time.
 class repeated_copies {
 public:
-    /// Starts the copies if they are recorded. Returns false if not: then the caller makes them.
+    /// Starts the copies if they are recorded, and returns the device that makes them. Returns null
+    /// if they are not: then the caller makes them.
     ///
     /// \param copies starts the copies, the same ones each time
     /// \param find   returns the device that makes all of the copies, or null
-    RESHARD_DECL bool start(std::function<void()> const& copies,
-                            std::function<device*()> const& find);
+    RESHARD_DECL device* start(std::function<void()> const& copies,
+                               std::function<device*()> const& find);
 
 private:
     int calls_ = 0; ///< up to 2; after an error of `record`, it is called again
+    device* common_ = nullptr;
     std::unique_ptr<device::recording> recording_;
 };
 

@@ -50,8 +50,10 @@ struct device_use {
     index_t elements = 0;
 };
 
+/// \param others the devices that the call has
 /// \throws error with errc::unsupported that says how to reach the device
-[[noreturn]] RESHARD_DECL void refuse_device(device_use const& shard);
+[[noreturn]] RESHARD_DECL void refuse_device(device_use const& shard,
+                                             std::span<memory_space const> others = {});
 
 /// \throws error with errc::memory_overlap if elements that will be written share an address
 RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view const& elements);
@@ -174,7 +176,7 @@ public:
             throw error(*first_error_);
         for (device_use const& shard : devices_)
             if (std::find(reachable.begin(), reachable.end(), shard.memory) == reachable.end())
-                refuse_device(shard);
+                refuse_device(shard, reachable);
     }
 
     /// The error that `add` kept, if any.

@@ -209,4 +209,28 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_run_twice_is_captured_in_a_graph,
     }
 }
 
+BOOST_AUTO_TEST_CASE(copies_that_a_graph_would_miss_are_refused,
+                     *boost::unit_test::precondition(has_gpu)) {
+    CUstream_st* stream = nullptr;
+    BOOST_TEST(cudaStreamCreate(&stream) == 0);
+    std::vector<float> source(12), target(12);
+    auto const view = [](std::vector<float>& values) {
+        return tensor_view{values.data(), data_type::f32, {12}, {1}};
+    };
+    const_state_dict from;
+    state_dict to;
+    from.add(replicated("w", data_type::f32, {12}), view(source));
+    to.add(replicated("w", data_type::f32, {12}), view(target));
+    job moving = prepare(solo(), from, to, {.devices = {cuda(0, stream)}});
+    for (int runs = 0; runs < 3; ++runs) {
+        CUgraph_st* graph = nullptr;
+        BOOST_TEST(cudaStreamBeginCapture(stream, 2) == 0);
+        BOOST_CHECK_EXCEPTION(run(moving), error, [](error const& problem) {
+            return problem.code() == errc::unsupported;
+        });
+        BOOST_TEST(cudaStreamEndCapture(stream, &graph) != 0);
+        run(moving);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -90,7 +90,12 @@ BOOST_AUTO_TEST_CASE(tensors_on_a_device_are_refused_without_the_device) {
     fake_device other(capacity, 0);
     BOOST_CHECK_EXCEPTION(
         redistribute(solo(), state, only("w", view_of(values, {2, 3})), {.devices = of({&other})}),
-        error, refused);
+        error,
+        test::says(
+            errc::unsupported,
+            "'w': 6 elements in the memory of device:2; give the call its device "
+            "(options.devices, which has only device:0, see doc/devices.md), or copy them to "
+            "the host"));
     state_dict const joined = state.joined();
     BOOST_CHECK_EXCEPTION(joined.check(), error, refused);
 }

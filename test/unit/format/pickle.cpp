@@ -170,7 +170,8 @@ BOOST_AUTO_TEST_CASE(what_names_that_are_not_known_make_is_opaque) {
                        "\0\0\0"s + name + "\x86R."s);
     };
     BOOST_TEST(attribute("megatron.core.enums\nModelType", "gpt") == "known");
-    BOOST_TEST(attribute("megatron.core.enums\nModelType", "__class__") == "builtins.getattr");
+    for (std::string const name : {"__class__", "", "gpt.__class__", "gpt\n"})
+        BOOST_TEST(attribute("megatron.core.enums\nModelType", name) == "builtins.getattr");
     BOOST_TEST(attribute("megatron.core.enums\nmake", "gpt") == "builtins.getattr");
     BOOST_TEST(attribute("torch\nfloat32", "gpt") == "builtins.getattr");
     pickle const pickle = read("ctorch\nfloat32\n."s);

@@ -183,14 +183,15 @@ BOOST_AUTO_TEST_CASE(the_memory_of_a_device_is_kept_and_refused_without_the_devi
     shards.add(other, there);
     BOOST_TEST(shards.size() == 2u);
     BOOST_TEST(!shards.first_error());
-    auto const refused = [](std::string const& key, int number) {
+    auto const refused = [](std::string const& key, int number, std::string const& others = {}) {
         return says(errc::unsupported,
                     "'" + key + "': 12 elements in the memory of cuda:" + std::to_string(number) +
-                        "; give the call its device (options.devices, see doc/devices.md), or copy "
-                        "them to the host");
+                        "; give the call its device (options.devices" + others +
+                        ", see doc/devices.md), or copy them to the host");
     };
     BOOST_CHECK_EXCEPTION(shards.check(), error, refused("w", 0));
-    BOOST_CHECK_EXCEPTION(shards.check(std::vector{first}), error, refused("v", 1));
+    BOOST_CHECK_EXCEPTION(shards.check(std::vector{first}), error,
+                          refused("v", 1, ", which has only cuda:0"));
     BOOST_CHECK_NO_THROW(shards.check(std::vector{second, first}));
     BOOST_CHECK_EXCEPTION(const_state_dict(shards).joined().check(), error, refused("w", 0));
     local_shard const alone{left_half(), {&element, data_type::f32, {4, 3}, {3, 1}, first}};

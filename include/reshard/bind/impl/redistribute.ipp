@@ -32,11 +32,14 @@ public:
             for (transfer const& t : planned->whole.transfers)
                 run_locally(bound, t);
         };
+        device* recorded = nullptr;
         auto const start = [&] {
-            if (!copies_.start(copy_all, [&] { return common_device_of(bound); }))
+            recorded = copies_.start(copy_all, [&] { return common_device_of(bound); });
+            if (!recorded)
                 copy_all();
         };
-        run_copies(devices, start, [](device& used) { used.finish(); });
+        run_copies(devices, start,
+                   [&](device& used) { &used == recorded ? used.finish() : used.wait(); });
     }
 
 private:

@@ -86,15 +86,18 @@ RESHARD_DECL void common_device::add(device_ends const& ends) {
     makes_all = makes_all && near && near == first && (!ends.target || ends.target == near);
 }
 
-RESHARD_DECL bool repeated_copies::start(std::function<void()> const& copies,
-                                         std::function<device*()> const& find) {
-    if (calls_ == 1)
-        if (device* const on = find())
-            recording_ = on->record(copies);
+RESHARD_DECL device* repeated_copies::start(std::function<void()> const& copies,
+                                            std::function<device*()> const& find) {
+    if (calls_ == 1) {
+        common_ = find();
+        if (common_)
+            recording_ = common_->record(copies);
+    }
     calls_ = std::min(calls_ + 1, 2);
-    if (recording_)
-        recording_->start();
-    return recording_ != nullptr;
+    if (!recording_)
+        return nullptr;
+    recording_->start();
+    return common_;
 }
 
 RESHARD_DECL device_ends ends_on(device* source, device* target) {

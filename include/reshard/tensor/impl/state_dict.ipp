@@ -111,11 +111,13 @@ RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view 
     }
 }
 
-RESHARD_DECL void refuse_device(device_use const& shard) {
+RESHARD_DECL void refuse_device(device_use const& shard, std::span<memory_space const> others) {
+    std::string listed;
+    for (memory_space const other : others)
+        listed += (listed.empty() ? ", which has only " : " and ") + to_string(other);
     fail(errc::unsupported, "'", shard.key, "': ", counted(shard.elements, "element"),
-         " in the memory of ", shard.memory,
-         "; give the call its device (options.devices, see doc/devices.md), or copy them to the "
-         "host");
+         " in the memory of ", shard.memory, "; give the call its device (options.devices", listed,
+         ", see doc/devices.md), or copy them to the host");
 }
 
 RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view const& elements) {

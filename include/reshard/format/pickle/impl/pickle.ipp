@@ -221,7 +221,12 @@ RESHARD_DECL bool is_enumerator(pickle const& values, pickle_object const& objec
         arguments[1].type != kind::text)
         return false;
     std::string_view const name = values.text(arguments[1], {});
-    return is_enumeration(values.global(arguments[0], {})) && !name.starts_with('_');
+    auto const is_of_name = [](char each) {
+        return each == '_' || (each >= '0' && each <= '9') || (each >= 'A' && each <= 'Z') ||
+               (each >= 'a' && each <= 'z');
+    };
+    return is_enumeration(values.global(arguments[0], {})) && !name.empty() &&
+           name.front() != '_' && std::all_of(name.begin(), name.end(), is_of_name);
 }
 
 } // namespace reshard::detail
