@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -152,36 +153,54 @@ BOOST_AUTO_TEST_CASE(tensors_move_after_the_work_on_the_callers_stream,
         }
 }
 
+namespace {
+
+/// A job that transposes a matrix in the memory of a GPU, on a stream of its own.
+struct transposing_job {
+    CUstream_st* stream = new_stream();
+    gpu_floats have;
+    gpu_floats want;
+    job moving = prepared();
+
+    static CUstream_st* new_stream() {
+        CUstream_st* made = nullptr;
+        BOOST_TEST(cudaStreamCreate(&made) == 0);
+        return made;
+    }
+    job prepared() const {
+        mapping program;
+        program.define("v", transpose(program.source("w", {3, 4}, data_type::f32)));
+        const_state_dict from;
+        state_dict to;
+        from.add(replicated("w", data_type::f32, {3, 4}), have.view({3, 4}));
+        to.add(replicated("v", data_type::f32, {4, 3}), want.view({4, 3}));
+        return prepare(solo(), from, to, {.program = program, .devices = {cuda(0, stream)}});
+    }
+
+    /// Puts numbers into the source, moves them with `work`, and compares the target.
+    void check(float first, std::function<void()> const& work) {
+        std::vector<float> const rows{first, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+        std::vector<float> const columns{first, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
+        have.put(rows, stream);
+        work();
+        BOOST_TEST(want.values() == columns, boost::test_tools::per_element());
+    }
+};
+
+} // namespace
+
 BOOST_AUTO_TEST_CASE(a_prepared_job_is_complete_after_each_run,
                      *boost::unit_test::precondition(has_gpu)) {
-    CUstream_st* stream = nullptr;
-    BOOST_TEST(cudaStreamCreate(&stream) == 0);
-    gpu_floats have, want;
-    const_state_dict from;
-    state_dict to;
-    from.add(replicated("w", data_type::f32, {12}), have.view({12}));
-    to.add(replicated("w", data_type::f32, {12}), want.view({12}));
-    job moving = prepare(solo(), from, to, {.devices = {cuda(0, stream)}});
-    for (float first = 1; first <= 4; ++first) {
-        std::vector<float> const values{first, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-        have.put(values, stream);
-        run(moving);
-        BOOST_TEST(want.values() == values, boost::test_tools::per_element());
-    }
+    transposing_job transposing;
+    for (float first = 1; first <= 4; ++first)
+        transposing.check(first, [&] { run(transposing.moving); });
 }
 
 BOOST_AUTO_TEST_CASE(a_job_that_has_run_twice_is_captured_in_a_graph,
                      *boost::unit_test::precondition(has_gpu)) {
-    CUstream_st* stream = nullptr;
-    BOOST_TEST(cudaStreamCreate(&stream) == 0);
-    gpu_floats have, want;
-    mapping program;
-    program.define("v", transpose(program.source("w", {3, 4}, data_type::f32)));
-    const_state_dict from;
-    state_dict to;
-    from.add(replicated("w", data_type::f32, {3, 4}), have.view({3, 4}));
-    to.add(replicated("v", data_type::f32, {4, 3}), want.view({4, 3}));
-    job moving = prepare(solo(), from, to, {.program = program, .devices = {cuda(0, stream)}});
+    transposing_job transposing;
+    CUstream_st* const stream = transposing.stream;
+    job& moving = transposing.moving;
     CUgraph_st* graph = nullptr;
     constexpr int global = 0, relaxed = 2;
     run(moving);
@@ -199,20 +218,16 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_run_twice_is_captured_in_a_graph,
     BOOST_TEST(cudaStreamEndCapture(stream, &graph) == 0);
     CUgraphExec_st* ready = nullptr;
     BOOST_TEST(cudaGraphInstantiate(&ready, graph, 0) == 0);
-    for (float first = 1; first <= 3; ++first) {
-        std::vector<float> const rows{first, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-        have.put(rows, stream);
-        BOOST_TEST(cudaGraphLaunch(ready, stream) == 0);
-        BOOST_TEST(reshard_cuda_wait(0, stream) == 0);
-        std::vector<float> const columns{first, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
-        BOOST_TEST(want.values() == columns, boost::test_tools::per_element());
-    }
+    for (float first = 1; first <= 3; ++first)
+        transposing.check(first, [&] {
+            BOOST_TEST(cudaGraphLaunch(ready, stream) == 0);
+            BOOST_TEST(reshard_cuda_wait(0, stream) == 0);
+        });
 }
 
 BOOST_AUTO_TEST_CASE(copies_that_a_graph_would_miss_are_refused,
                      *boost::unit_test::precondition(has_gpu)) {
-    CUstream_st* stream = nullptr;
-    BOOST_TEST(cudaStreamCreate(&stream) == 0);
+    CUstream_st* const stream = transposing_job::new_stream();
     std::vector<float> source(12), target(12);
     auto const view = [](std::vector<float>& values) {
         return tensor_view{values.data(), data_type::f32, {12}, {1}};
